@@ -266,6 +266,11 @@ def test_what_is_no_report(tmp_path):
         with pytest.raises(ReportError, match="not a dpsel report"):
             dpsel.check(dpsel.Report(text))
     path = tmp_path / "report.json"
+    path.write_text("user,item\n")
+    with pytest.raises(ReportError, match=r"^not a dpsel report: .*report\.json is not JSON$"):
+        dpsel.check(path)
+    with pytest.raises(ReportError, match="^not a dpsel report: the text is not JSON$"):
+        dpsel.Report("user,item\n")
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ReportError, match="not UTF-8"):
         dpsel.check(path)
