@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +67,13 @@ def test_the_format_is_that_of_the_arguments(dpsel_run):
     assert "Format of INPUT, if its name does not tell it." in text
     assert text.count("INPUT is text with") == 2
     assert "Format of PATHS, if their names" in " ".join(dpsel_run("select", "--help").out.split())
+
+
+def test_the_time_of_an_audit_is_that_of_its_guide(dpsel_run):
+    said = "two to four minutes"
+    assert f"{said} for everything" in " ".join(dpsel_run("audit", "--help").out.split()).lower()
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "audit.md"
+    assert f"audits every shipped mechanism, in {said}." in guide.read_text()
 
 
 def test_version(dpsel_run):
