@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
+from random import Random
 
 import pytest
 
 import dpsel
 from dpsel import mechanisms
-from dpsel.auditing import _cases, _neighbours
+from dpsel.auditing import _cases, _families, _neighbours, _score_attacks, _tables
+from dpsel.auditing._discovered import worst_of_both
 from dpsel.auditing._exact import worst_of_selection
+from dpsel.auditing._findings import Finding
 from dpsel.auditing._top_k import worst_of_top_k
 from false_alarm import ALPHA
 
@@ -62,6 +66,33 @@ def test_thresholds_are_as_low_as_their_deltas_allow(mechanism, bound) -> None:
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
     needed = worst_of_selection(mechanism, privacy, bound)
     assert 0.999 < needed.delta / privacy.delta <= 1 + 1e-6
+
+
+def named_tables() -> list[str]:
+    """The names of all tables of users of one and of three items, some with one user beside."""
+    levels = _families.Levels((1, 2, 3), (1, 2, 3), 3)
+    found = [pair.name for bound in (1, 3) for pair in _families.family(bound, levels)]
+    found += [each.name for bound in (1, 3) for each in _neighbours.crafted(bound, [1, 4])]
+    privacy = dpsel.ApproxDP(epsilon=9.0, delta=0.5)
+    for mechanism in (dpsel.CountLaplace(), dpsel.OneItem()):
+        found.append(worst_of_selection(mechanism, privacy, 1).tables)
+    found.append(worst_of_both(dpsel.Discover(), dpsel.ApproxDP(epsilon=1.0, delta=1e-6), 1).tables)
+    found.append(_score_attacks._shared(1, 1).name)
+    small = _tables.Pair("", ((1, (0,)),), (0,))
+    return found + [_tables.varied(small, Random(seed), 2, 10).name for seed in range(50)]
+
+
+def test_one_of_a_thing_is_not_named_as_many() -> None:
+    found = named_tables()
+    assert [name for name in found if re.search(r"\b1 (items|others|users|rows)\b", name)] == []
+    assert any("1 other" in name for name in found)
+    told = {"1 item of nobody else", "the score of an item of 1 other", "a user of 2 rows among 1 other"}
+    assert told <= {*found}
+
+
+def test_one_sample_is_not_named_as_many() -> None:
+    finding = Finding("mine", "sampled", "an item", 1.0, 0.1, 0.0, 0.0, refuted=False, samples=1)
+    assert "  1 sample  " in str(dpsel.AuditReport((finding,), ALPHA))
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])

@@ -271,7 +271,7 @@ def test_items_are_of_the_kinds_that_were_asked_for() -> None:
         ({"items": ()}, "at least one kind"),
         ({"padding": -1}, "padding"),
         ({"domain": 0}, "domain"),
-        ({"domain": 1, "neighbours": "swap"}, "larger domain"),
+        ({"domain": 1, "neighbours": "swap"}, "have 1 item or fewer with these neighbours"),
         ({"false_alarm": 0.5}, "false_alarm"),
     ],
 )

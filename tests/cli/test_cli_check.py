@@ -129,7 +129,9 @@ def test_one_bad_report_among_good_ones_fails(dpsel_run, report, folder):
     (folder / "bad.json").write_text(json.dumps(data))
     run = dpsel_run("check", "report.json", "bad.json", "report.json")
     assert run.code == 4
-    assert len(run.out.splitlines()) == 3
+    lines = run.out.splitlines()
+    assert [line[:9] for line in lines] == ["report.js", "bad.json:", "  round 1", "report.js"]
+    assert lines[1].startswith("bad.json: FAILED: the fingerprint is not")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1, 2]", "not json", '{"version": "secret"}'])
@@ -143,7 +145,14 @@ def test_what_is_no_report_is_a_data_error(dpsel_run, folder, text):
 @pytest.mark.parametrize("text", [b"", b"not json", b"\xff"])
 def test_a_file_that_is_not_json_is_said_to_be_none(dpsel_run, folder, text):
     (folder / "report.json").write_bytes(text)
-    assert "report.json is not JSON" in dpsel_run("check", "report.json").error
+    for command in (("check", "report.json"), ("card", "report.json", "-o", "card.html")):
+        assert "not a dpsel report: report.json is not JSON" in dpsel_run(*command).error
+
+
+def test_json_that_is_no_report_is_named(dpsel_run, folder):
+    (folder / "report.json").write_text("{}")
+    for command in (("check", "report.json"), ("card", "report.json", "-o", "card.html")):
+        assert dpsel_run(*command).error.startswith("error: report.json: not a dpsel report: ")
 
 
 def test_a_missing_report_is_a_data_error(dpsel_run):

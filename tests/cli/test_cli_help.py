@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,34 @@ def test_select_teaches_how_to_choose(dpsel_run):
     text = dpsel_run("select", "--help").out
     assert "Choosing the parameters" in text
     assert all(word in text for word in ("epsilon", "delta", "max-items-per-user"))
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "form"),
+    [
+        ("select", "exclude", "CSV with a header line, which has the names that --item gives"),
+        ("select", "public_items", "CSV with a header line, which has the names that --item gives"),
+        ("top-k", "domain", "one per line, in UTF-8, without a header line"),
+    ],
+)
+def test_the_options_of_lists_say_their_form(name, option, form):
+    (found,) = (each for each in cli.commands[name].params if each.name == option)
+    assert form in found.help
+
+
+def test_the_format_is_that_of_the_arguments(dpsel_run):
+    text = " ".join(dpsel_run("filter", "--help").out.split())
+    assert "PATHS" not in text
+    assert "Format of INPUT, if its name does not tell it." in text
+    assert text.count("INPUT is text with") == 2
+    assert "Format of PATHS, if their names" in " ".join(dpsel_run("select", "--help").out.split())
+
+
+def test_the_time_of_an_audit_is_that_of_its_guide(dpsel_run):
+    said = "two to four minutes"
+    assert f"{said} for everything" in " ".join(dpsel_run("audit", "--help").out.split()).lower()
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "audit.md"
+    assert f"audits every shipped mechanism, in {said}." in guide.read_text()
 
 
 def test_version(dpsel_run):

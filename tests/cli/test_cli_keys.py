@@ -144,6 +144,45 @@ def test_lists_that_are_none_are_refused(dpsel_run, folder, text):
     assert "list.csv" in run.error
 
 
+LISTS = ("--public-items", "--exclude")
+
+
+@pytest.mark.parametrize("option", LISTS)
+def test_a_list_without_a_header_line_is_refused(dpsel_run, folder, option):
+    """Its first item used to be taken for a header, without a word."""
+    path = folder / "stop.csv"
+    path.write_text(f"{COMMON[0]}\n{COMMON[1]}\n")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, option, path)
+    assert run.code == 2
+    assert f"{option}: the first line of {path} is read as a header, and must be the name" in run.error
+    assert "gives: item; add that line" in run.error
+    assert COMMON[0] not in run.error
+
+
+@pytest.mark.parametrize("option", LISTS)
+def test_a_list_with_more_columns_than_the_item_is_refused(dpsel_run, folder, option):
+    (folder / "odd.csv").write_text("item,frequency\nkiwi,3\n")
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, option, "odd.csv")
+    assert run.code == 2
+    text = f"{option}: odd.csv has 2 columns, but --item names one; keep the column of items only"
+    assert text in run.error
+
+
+def test_a_list_for_several_columns_has_their_names_in_order(dpsel_run, folder):
+    both = ("select", "rows.csv", *COLUMNS, "--item", "user", *BUDGET, "--exclude", "list.csv")
+    (folder / "list.csv").write_text("user,item\n1,kiwi\n")
+    assert "must be the names, in the same order, that --item gives: item,user" in dpsel_run(*both).error
+    (folder / "list.csv").write_text("item\nkiwi\n")
+    text = "list.csv has 1 column, but --item names 2; keep one column for each --item"
+    assert text in dpsel_run(*both).error
+
+
+def test_released_items_are_a_list(dpsel_run):
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", "items.csv").code == 0
+    run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--exclude", "items.csv")
+    assert (run.code, run.out) == (0, "item\n")
+
+
 def test_a_result_does_not_replace_a_list_or_a_ledger(dpsel_run, folder):
     (folder / "list.csv").write_text("item\nwater\n")
     run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--exclude", "list.csv", "-o", "list.csv")

@@ -16,6 +16,14 @@ def test_the_table_has_a_line_for_every_limit(dpsel_run):
     assert all(any(limit in line.split() for line in run.out.splitlines()) for limit in ("1", "10", "100"))
 
 
+def test_json_has_the_answers_before_the_rounds(dpsel_run):
+    run = dpsel_run(*PLAN, "--json", "--mechanism", "sips")
+    for row in json.loads(run.out)["rows"]:
+        names = list(row)
+        assert names[-1] == "rounds"
+        assert names.index("users_for_95") < names.index("keep") < names.index("request")
+
+
 def test_json_has_an_entry_for_every_mechanism_and_limit(dpsel_run):
     run = dpsel_run(*PLAN, "--json", "--mechanism", "count-laplace", "--mechanism", "weighted-gaussian")
     assert run.code == 0

@@ -130,8 +130,14 @@ HONOURED = {
         ("--counts", "0.3", "--nonnegative"),
         {"counts": dpsel.Counts(share=0.3, nonnegative=True)},
     ),
-    "public_items": (("--public-items", str(PRIOR)), {"public_items": [("the", "9.5"), ("a, b", "3")]}),
-    "exclude": (("--exclude", str(PRIOR)), {"exclude": [("the", "9.5"), ("a, b", "3")]}),
+    "public_items": (
+        ("--item", "frequency", "--public-items", str(PRIOR)),
+        {"item": ["item", "frequency"], "public_items": [("the", "9.5"), ("a, b", "3")]},
+    ),
+    "exclude": (
+        ("--item", "frequency", "--exclude", str(PRIOR)),
+        {"item": ["item", "frequency"], "exclude": [("the", "9.5"), ("a, b", "3")]},
+    ),
     "min_users": (("--min-users", "9"), {"min_users": 9}),
     "users_per_group": (("--users-per-group", "3"), {"users_per_group": 3}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),

@@ -58,6 +58,14 @@ def test_reports_can_be_checked(dpsel_run, folder, sales) -> None:
     assert run.code == 0, run.err
 
 
+def test_the_summary_has_the_limit_if_there_is_one(dpsel_run, sales) -> None:
+    budget = ("--k", "2", "--epsilon", "1", "--delta", "1e-6")
+    for limit, words in (("50", "50 items"), ("1", "1 item")):
+        run = dpsel_run(*arguments(sales, *budget, "--max-items-per-user", limit))
+        assert f"-DP for one user added or removed, {words} per user at most\n" in run.err
+    assert "-DP for one user added or removed\n" in dpsel_run(*arguments(sales, *budget)).err
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -157,6 +165,17 @@ def test_blanks_around_an_item_of_a_domain_are_pointed_out(dpsel_run, folder, sa
     assert run.code == 0
     assert "line 2 starts or ends with a blank" in run.err
     assert "'tea" not in run.err
+
+
+@pytest.mark.parametrize("header", ["item", '"item"', "\ufeffitem\r"])
+def test_a_header_line_is_no_item_of_a_domain(dpsel_run, folder, sales, header) -> None:
+    menu = folder / "header.txt"
+    menu.write_text(f"{header}\nmilk\ntea\n", encoding="utf-8", newline="")
+    run = dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu)))
+    assert run.code == 2
+    assert f"--domain {menu}: line 1 is the name of the item column" in run.err
+    menu.write_text("milk\ntea\nitem\n")
+    assert dpsel_run(*arguments(sales, "--k", "1", "--epsilon", "1", "--domain", str(menu))).code == 0
 
 
 def test_a_domain_of_several_columns_says_what_to_do(dpsel_run, folder, sales) -> None:

@@ -165,7 +165,7 @@ def test_reports_of_one_fixed_point_are_told_from_those_of_a_region() -> None:
     earlier["calibration"]["rounds"][0]["curve"] = fixed
     outcome = dpsel.check(dpsel.Report(json.dumps(earlier)))
     assert not outcome.ok
-    assert "round 1: curve.divergence 0.972 instead of null" in outcome.reason
+    assert "round 1: curve.divergence 0.972 instead of null" in outcome.differences
 
 
 @pytest.mark.parametrize("items", [1, 2, 4, 25, 100])

@@ -28,6 +28,8 @@ def a_look(long: dict) -> dict:
     return {"name": "by_length", "short": MATCHING, "long": long, "size": 32, "percent": 2, "share": 0.01}
 
 
+#: How the differences begin that a check never leaves out here.
+OF_ALL = ("the fingerprint", "made with insecure_test_key", "the commitment")
 SECRET = "an unselected secret"
 ROWS = [(user, drink) for user in range(500) for drink in ("tea", "<milk>")] + [(7, SECRET)]
 
@@ -281,7 +283,27 @@ def test_check_fails_on_other_numbers(release, number, named):
         stage["noise"]["sigma"] *= 0.999
     result = dpsel.check(dpsel.Report(json.dumps(data)))
     assert not result.ok
-    assert str(result).startswith(f"FAILED: round 2: {named} ")
+    first, key, second = str(result).splitlines()
+    assert first == "FAILED: the fingerprint is not the one of this report: a part of it was changed"
+    assert "insecure_test_key" in key
+    assert second.startswith(f"  round 2: {named} ")
+
+
+def test_check_tells_the_first_of_many_differences():
+    """A changed budget changes each round; a report of thirty gave a line of several thousand characters."""
+    release = dpsel.select_partitions(
+        ROWS, privacy=PRIVACY, max_items_per_user=3, mechanism=dpsel.Steered(), insecure_test_key=KEY
+    )
+    data = json.loads(release.report.to_json())
+    data["request"]["privacy"]["epsilon"] *= 2
+    data["key"]["commitment"] = "none"
+    result = dpsel.check(dpsel.Report(json.dumps(data)))
+    lines = result.reason.splitlines()
+    starts = (*OF_ALL, "cost", "cost", "round 1: ", "and ")
+    assert all(line.startswith(start) for line, start in zip(lines, starts, strict=True))
+    assert lines[:-1] == list(result.differences[:6])
+    assert lines[-1] == f"and {len(result.differences) - 6} more"
+    assert len(set(result.differences)) == len(result.differences) > 10
 
 
 def test_check_fails_on_a_test_key(release):
@@ -293,6 +315,11 @@ def test_what_is_no_report(tmp_path):
         with pytest.raises(ReportError, match="not a dpsel report"):
             dpsel.check(dpsel.Report(text))
     path = tmp_path / "report.json"
+    path.write_text("user,item\n")
+    with pytest.raises(ReportError, match=r"^not a dpsel report: .*report\.json is not JSON$"):
+        dpsel.check(path)
+    with pytest.raises(ReportError, match="^not a dpsel report: the text is not JSON$"):
+        dpsel.Report("user,item\n")
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ReportError, match="not UTF-8"):
         dpsel.check(path)

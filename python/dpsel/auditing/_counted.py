@@ -19,6 +19,7 @@ from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon
 from dpsel.auditing._search import Claim, Shown
 from dpsel.budget._strength import without_charge
+from dpsel.release._wording import counted
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ def on_items_with_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, coun
     levels = sorted({max(1, users - 1) for users in needed if users is not None})
     beside = "a public one" if public == 1 else f"{public} public ones"
     tables = [
-        CountedTables(Neighbours(f"an item of {level} others, {beside}", ((level, (0,)),), held), public)
+        CountedTables(
+            Neighbours(f"an item of {counted(level, 'other')}, {beside}", ((level, (0,)),), held), public
+        )
         for level in levels
     ]
     alone = Neighbours(f"an item of nobody else, {beside}", (), held)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from dpsel import _core_calls
 from dpsel._request import selection_request
 from dpsel.mechanisms import GreedyFrequency
+from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,9 +143,9 @@ def _novel(request: str, size: int, moved: float) -> tuple[str, Curve]:
 
 def _name(size: int, novel: int, level: int) -> str:
     if novel == size:
-        return f"{size} items of nobody else"
+        return f"{counted(size, 'item')} of nobody else"
     own = f", {novel} of nobody else" if novel else ""
-    return f"{size} items of {level} others{own}"
+    return f"{counted(size, 'item')} of {counted(level, 'other')}{own}"
 
 
 def _delta_of(

@@ -11,6 +11,7 @@ from dpsel._arguments import as_number
 from dpsel._tables import html_table, text_table
 from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
 from dpsel.exceptions import InvalidParameterError
+from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -148,7 +149,7 @@ class AuditReport:
 
 
 def _row(finding: Finding) -> list[str]:
-    law = "exact" if finding.method == "exact" else f"{finding.samples:,} samples"
+    law = "exact" if finding.method == "exact" else counted(finding.samples, "sample")
     numbers: list[Any] = [finding.claimed_epsilon, finding.epsilon, finding.claimed_delta, finding.delta]
     shown = [f"{number:.4g}" for number in numbers]
     if finding.measure == "rho":

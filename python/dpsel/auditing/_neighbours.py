@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import TYPE_CHECKING, TypeAlias
 
+from dpsel.release._wording import counted
+
 if TYPE_CHECKING:
     from random import Random
 
@@ -65,19 +67,24 @@ def crafted(bound: int, levels: list[int]) -> list[Neighbours]:
         levels: Numbers of users at which an item is likely to be released or not.
     """
     most = tuple(range(bound))
-    tables = [Neighbours(f"{len(set(t))} items of nobody else", (), t) for t in dict.fromkeys((most, (0,)))]
+    tables = [
+        Neighbours(f"{counted(len(set(t)), 'item')} of nobody else", (), t)
+        for t in dict.fromkeys((most, (0,)))
+    ]
     tables += [
         Neighbours("an item of nobody else in 9 rows", (), (0,) * 9),
         Neighbours("more items of nobody else than the limit", (), tuple(range(4 * bound))),
     ]
     for level in levels:
-        tables.append(Neighbours(f"an item of {level} others", ((level, (0,)),), (0,)))
+        tables.append(Neighbours(f"an item of {counted(level, 'other')}", ((level, (0,)),), (0,)))
         if bound > 1:
             half = most[bound // 2 :]
             tables += [
-                Neighbours(f"{bound} items of {level} others each", ((level, most),), most),
-                Neighbours(f"items of {level} others and of nobody", ((level, half),), most),
-                Neighbours(f"a full item of {level} others with more", ((level, (0, 0, 1)),), (0,)),
+                Neighbours(f"{bound} items of {counted(level, 'other')} each", ((level, most),), most),
+                Neighbours(f"items of {counted(level, 'other')} and of nobody", ((level, half),), most),
+                Neighbours(
+                    f"a full item of {counted(level, 'other')} with more", ((level, (0, 0, 1)),), (0,)
+                ),
             ]
     return tables
 

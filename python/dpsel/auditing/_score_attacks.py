@@ -18,6 +18,7 @@ from dpsel.auditing._scored import gaussian_epsilon, scored
 from dpsel.auditing._search import Claim, Shown
 from dpsel.budget._strength import without_charge
 from dpsel.mechanisms._base import kept_items
+from dpsel.release._wording import counted
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...
 def _shared(level: int, number: int) -> Neighbours:
     items = tuple(range(number))
     of_whom = "score of an item" if number == 1 else f"scores of {number} items"
-    return Neighbours(f"the {of_whom} of {level} others", tuple((level, (item,)) for item in items), items)
+    return Neighbours(
+        f"the {of_whom} of {counted(level, 'other')}", tuple((level, (item,)) for item in items), items
+    )
 
 
 def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
@@ -144,7 +147,7 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     independent copies of a score that is moved by the cap, for which the bounds hold.
     """
     fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
-    name = f"the score of an item of {fewest} other{'s' * (fewest > 1)}, and a user of {bound} items"
+    name = f"the score of an item of {counted(fewest, 'other')}, and a user of {counted(bound, 'item')}"
     return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
 
 

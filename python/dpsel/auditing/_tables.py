@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel.exceptions import InvalidParameterError
+from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,5 +185,5 @@ def _some(random: Random, width: int, bound: int) -> Items:
 
 
 def _described(pair: Pair) -> str:
-    own = len(pair.added)
-    return f"a user of {own} row{'s' * (own > 1)} among {sum(users for users, _ in pair.groups)} others"
+    others = sum(users for users, _ in pair.groups)
+    return f"a user of {counted(len(pair.added), 'row')} among {counted(others, 'other')}"

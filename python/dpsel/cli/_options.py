@@ -91,19 +91,27 @@ def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
 
 def format_option(command: F) -> F:
     """Add the format of files, and what may be different in text files; see ``format_from``."""
+    return _format_option(command, "PATHS are", "PATHS, if their names do not tell it; - needs it")
+
+
+def format_option_of_input(command: F) -> F:
+    """Add the same for one file, INPUT; ``-`` is not the standard input there."""
+    return _format_option(command, "INPUT is", "INPUT, if its name does not tell it")
+
+
+def _format_option(command: F, files_are: str, files: str) -> F:
     named = click.option(
-        "--format",
-        "file_format",
-        type=click.Choice(INPUT_FORMATS),
-        help="Format of PATHS, if their names do not tell it; - needs it.",
+        "--format", "file_format", type=click.Choice(INPUT_FORMATS), help=f"Format of {files}."
     )
     delimiter = click.option(
-        "--delimiter", metavar="CHAR", help="PATHS are text with this character between fields, or 'tab'."
+        "--delimiter",
+        metavar="CHAR",
+        help=f"{files_are} text with this character between fields, or 'tab'.",
     )
     header = click.option(
         "--no-header",
         is_flag=True,
-        help="PATHS are text without a line of names; the columns are column_1, column_2, ...",
+        help=f"{files_are} text without a line of names; the columns are column_1, column_2, ...",
     )
     return named(delimiter(header(command)))
 

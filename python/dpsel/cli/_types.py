@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import dpsel
 from dpsel.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
@@ -180,9 +183,10 @@ class FrequencyTable(click.ParamType[Frequencies]):
 
 
 class Items(list[Any]):
-    """Public items, and the file that they were read from."""
+    """Public items, the file that they were read from, and its header line."""
 
     path: str
+    header: list[str]
 
 
 class ItemFile(click.ParamType[Items]):
@@ -197,17 +201,39 @@ class ItemFile(click.ParamType[Items]):
         try:
             with Path(value).open(encoding="utf-8-sig", newline="") as file:
                 rows = csv.reader(file, strict=True)
-                width = len(next(rows, []))
+                header = next(rows, [])
                 found = [tuple(row) for row in rows if row]
         except OSError as error:
             self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
         except (UnicodeDecodeError, csv.Error):
             self.fail(f"{value} is not a CSV file", param, ctx)
+        width = len(header)
         if width == 0 or any(len(row) != width for row in found):
             self.fail(f"{value} needs a header line, and as many fields in each row", param, ctx)
         items = Items(row[0] if width == 1 else row for row in found)
-        items.path = value
+        items.path, items.header = value, header
         return items
+
+
+def named_as(columns: Sequence[str], option: str, items: Items | None) -> Items | None:
+    """Return public items whose header line names the columns of the item; refuse others.
+
+    A list without a header line would lose its first item.
+    """
+    if items is None or items.header == list(columns):
+        return items
+    if (width := len(items.header)) != len(columns):
+        given = "1 column" if width == 1 else f"{width} columns"
+        named = "one" if len(columns) == 1 else str(len(columns))
+        keep = "the column of items only" if len(columns) == 1 else "one column for each --item"
+        message = f"{option}: {items.path} has {given}, but --item names {named}; keep {keep}"
+        raise click.UsageError(message)
+    names = "the name" if len(columns) == 1 else "the names, in the same order,"
+    message = (
+        f"{option}: the first line of {items.path} is read as a header, and must be {names} that --item "
+        f"gives: {','.join(columns)}; add that line, or put it in place of a header with another name"
+    )
+    raise click.UsageError(message)
 
 
 def _is_number(text: str) -> bool:

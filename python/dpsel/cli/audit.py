@@ -71,7 +71,7 @@ class _Subject(MechanismType):
 @click.command("audit", epilog=_EPILOG, short_help="Try to refute what mechanisms claim.")
 @click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...", type=_Subject())
 @click.option(
-    "--quick/--thorough", default=True, help="Two minutes for everything, or many.  [default: quick]"
+    "--quick/--thorough", default=True, help="Two to four minutes for everything, or many.  [default: quick]"
 )
 @click.option("--epsilon", type=float, metavar="E", help="The claimed epsilon.  [default: one that fits]")
 @click.option("--delta", type=float, metavar="D", help="The claimed delta; without it --epsilon is pure.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,16 +41,9 @@ def command(reports: tuple[Path, ...]) -> int:
 
 
 def _checked(path: Path) -> CheckResult:
+    report = dpsel.Report.load(path)
     try:
-        return dpsel.check(path)
+        return dpsel.check(report)
     except ReportError as error:
-        message = f"{path}: {error}" if _is_json(path) else f"not a dpsel report: {path} is not JSON"
+        message = f"{path}: {error}"
         raise ReportError(message) from None
-
-
-def _is_json(path: Path) -> bool:
-    try:
-        json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return False
-    return True

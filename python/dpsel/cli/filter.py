@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import format_from, format_option
+from dpsel.cli._options import format_from, format_option_of_input
 
 _EPILOG = """\
 \b
@@ -41,7 +41,7 @@ protected. Do not publish it; hand it to a tool that protects what it computes.
     metavar="COLUMN",
     help="Column of INPUT that holds the item; repeat it for several.  [default: those of the selection]",
 )
-@format_option
+@format_option_of_input
 @click.option("--other", metavar="LABEL", help="Keep the other rows too, with LABEL in place of their item.")
 @click.option("-q", "--quiet", is_flag=True, help="No reminder that the output is private.")
 def command(

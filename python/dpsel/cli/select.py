@@ -31,7 +31,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
-from dpsel.cli._types import FrequencyTable, ItemFile, Limit
+from dpsel.cli._types import FrequencyTable, ItemFile, Limit, named_as
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
@@ -110,10 +110,14 @@ greedy-frequency and --count rows see repeated rows. CSV columns are text.
     "--public-items",
     type=ItemFile(),
     metavar="FILE",
-    help="Items that come out in any case: CSV with a header line. A column `public` marks them.",
+    help="Items that come out in any case: CSV with a header line, which has the names that --item gives. "
+    "A column `public` marks them.",
 )
 @click.option(
-    "--exclude", type=ItemFile(), metavar="FILE", help="Items that never come out: CSV with a header line."
+    "--exclude",
+    type=ItemFile(),
+    metavar="FILE",
+    help="Items that never come out: CSV with a header line, which has the names that --item gives.",
 )
 @click.option(
     "--min-users",
@@ -164,8 +168,8 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],
         "counts": counted_from(options),
-        "public_items": options["public_items"],
-        "exclude": options["exclude"],
+        "public_items": named_as(options["items"], "--public-items", options["public_items"]),
+        "exclude": named_as(options["items"], "--exclude", options["exclude"]),
         "min_users": options["min_users"],
         "users_per_group": options["users_per_group"],
         "ngrams": ngrams_from(options["ngrams"]),

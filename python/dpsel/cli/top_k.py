@@ -39,9 +39,9 @@ _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
 and publish about the K items that most users hold, best first.
 
-With --domain the items come from a public list, one per line. Only the number of users of each item is
-secret then, and no delta is needed. Without --domain the items are secret as well, and the result may have
-fewer than K of them.
+With --domain the items come from a public list, one per line, without a header line. Only the number of
+users of each item is secret then, and no delta is needed. Without --domain the items are secret as well, and
+the result may have fewer than K of them.
 """
 
 _EPILOG = """\
@@ -71,7 +71,8 @@ Examples:
     "--domain",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="FILE",
-    help="The public list of items, one per line, in UTF-8; 12 is an integer if the column has integers.",
+    help="The public list of items, one per line, in UTF-8, without a header line; 12 is an integer if the "
+    "column has integers.",
 )
 @mechanism_option("top-k")
 @click.option("--unordered", is_flag=True, help="Ask for a set without an order, which is more accurate.")
@@ -119,7 +120,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "k": options["k"],
         "privacy": privacy,
         "mechanism": _mechanism(options["mechanism"], unordered=options["unordered"]),
-        "domain": None if domain is None else _lines(domain),
+        "domain": None if domain is None else _lines(domain, options["items"][0]),
         "ordered": not options["unordered"],
         "counts": counts,
         "max_items_per_user": options["max_items_per_user"],
@@ -139,14 +140,23 @@ def _mechanism(chosen: Chosen, *, unordered: bool) -> Any:
     return chosen.made()
 
 
-def _lines(path: Path) -> list[str]:
-    """Return the lines that are not empty. Only line feeds end one: an item may hold any other separator."""
+def _lines(path: Path, column: str) -> list[str]:
+    """Return the lines that are not empty. Only line feeds end one: an item may hold any other separator.
+
+    A header line would be an item of the list, so a first line with the name of the column is refused.
+    """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         message = f"--domain needs a file of UTF-8 text, and {path} is not; save it as UTF-8"
         raise click.UsageError(message) from None
     lines = re.split("\r?\n", text)
+    if lines[0] in (column, f'"{column}"'):
+        message = (
+            f"--domain {path}: line 1 is the name of the item column, and each line is an item; remove a "
+            "header line, or move this item to another line"
+        )
+        raise click.UsageError(message)
     blank = [number for number, line in enumerate(lines, start=1) if line != line.strip()]
     if blank:
         message = (

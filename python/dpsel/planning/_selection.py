@@ -308,10 +308,11 @@ def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
         "threshold": rounds[-1]["threshold"],
         **noise,
         **request.look,
-        "rounds": rounds,
-        "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         **{f"users_for_{keep * 100:.0f}": number for keep, number in zip(_KEEP, needed, strict=True)},
+        "keep": {str(number): probability for number, probability in zip(users, probabilities, strict=True)},
         "request": request.json,
+        # Last: they are long, and all else would be below them in the JSON.
+        "rounds": rounds,
     }
 
 

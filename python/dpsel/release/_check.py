@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from dpsel import _core_calls
 from dpsel._arguments import type_name
@@ -14,10 +14,19 @@ from dpsel.release._report import Report
 
 __all__ = ["CheckResult", "check"]
 
+#: How the differences begin that are about the whole report, in the core.
+_OF_ALL: Final = ("the fingerprint", "made with insecure_test_key", "no guarantee", "the commitment")
+
+#: So many others are told by name.
+_SHOWN: Final = 3
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """The result of a check: whether a report holds, and the reason if it does not.
+
+    The reason has a line for each difference: what is about the whole report, then the first three others.
+    ``differences`` has all of them.
 
     Examples:
         >>> from dpsel.release import CheckResult
@@ -27,10 +36,11 @@ class CheckResult:
 
     ok: bool
     reason: str
+    differences: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """One line for a person."""
-        return f"{'ok' if self.ok else 'FAILED'}: {self.reason}"
+        """One line for a person, and one for each further difference."""
+        return f"{'ok' if self.ok else 'FAILED'}: {self.reason}".replace("\n", "\n  ")
 
 
 class Reported(Protocol):
@@ -73,8 +83,21 @@ def check(report: Report | Reported | str | os.PathLike[str]) -> CheckResult:
     if not differences and not _reason_holds(loaded):
         differences = ["the mechanism is not chosen for the reason that is given"]
     if differences:
-        return CheckResult(ok=False, reason="; ".join(differences))
+        return _failed(differences)
     return CheckResult(ok=True, reason="everything in it follows from its request")
+
+
+def _failed(differences: list[str]) -> CheckResult:
+    """Return what differs: many numbers of rounds follow from a changed one, so all else comes first."""
+    of_all = [each for start in _OF_ALL for each in differences if each.startswith(start)]
+    others = sorted(
+        (each for each in differences if not each.startswith(_OF_ALL)),
+        key=lambda each: each.startswith("round "),
+    )
+    lines = of_all + others[:_SHOWN]
+    if rest := len(others[_SHOWN:]):
+        lines.append(f"and {rest:,} more")
+    return CheckResult(ok=False, reason="\n".join(lines), differences=(*of_all, *others))
 
 
 def _report_of(given: Report | Reported | str | os.PathLike[str]) -> Report:

@@ -31,6 +31,14 @@ PRICES: Final[dict[str, Callable[[dict[str, Any]], Privacy | None]]] = {
 }
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 class Report(Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
@@ -65,6 +73,10 @@ class Report(Mapping[str, Any]):
             data = json.loads(text)
         except UnicodeEncodeError:
             raise ReportError("not a dpsel report: it is no Unicode text") from None
+        except ReportError:
+            if _is_json(text):
+                raise
+            raise ReportError("not a dpsel report: the text is not JSON") from None
         self._source: str | ReportText = text
         self._parsed: dict[str, Any] | None = data
 
@@ -107,10 +119,17 @@ class Report(Mapping[str, Any]):
         except OSError as error:
             raise FileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise ReportError(f"not a dpsel report: {os.fspath(path)} is not UTF-8 text") from None
+            raise ReportError(
+                f"not a dpsel report: {os.fspath(path)} is not JSON: it is not UTF-8 text"
+            ) from None
         except ValueError:  # a zero byte in the path
             raise FileError(f"cannot read {os.fspath(path)!r}: it is not the name of a file") from None
-        return cls(text)
+        try:
+            return cls(text)
+        except ReportError as error:
+            if _is_json(text):
+                raise ReportError(f"{os.fspath(path)}: {error}") from None
+            raise ReportError(f"not a dpsel report: {os.fspath(path)} is not JSON") from None
 
     @property
     def task(self) -> Task:

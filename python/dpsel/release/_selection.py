@@ -14,6 +14,7 @@ from dpsel.release._wording import (
     counted_column,
     describe,
     describe_guarantee,
+    describe_kept,
     describe_limit,
     mechanism_as_code,
     notation,
@@ -277,8 +278,6 @@ class Release(Contents, Generic[ItemsT]):
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         chosen = chosen_mechanism(self.report)
-        limit, reach = self.report.limit or 0, chosen.get("reach", 1)
-        kept = counted(reach * limit, "item") + (f" ({reach} x {limit:,})" if reach > 1 else "")
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
@@ -301,10 +300,11 @@ class Release(Contents, Generic[ItemsT]):
             rule += f"within {counts['half_width']:.4g} with 95 %; {describe_limit(counts)}"
         look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
         if (quantile := request.get("quantile")) is not None:
-            look = f", limit {limit:,}: a noisy {quantile['quantile']:g} quantile of users' numbers of items"
+            look = f", limit {self.report.limit:,}: a noisy {quantile['quantile']:g} quantile"
+            look += " of users' numbers of items"
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
-            f"{guarantee}, {kept} per user at most{least}\n"
+            f"{guarantee}, {describe_kept(self.report)}{least}\n"
             f"{rule}"
         )
 

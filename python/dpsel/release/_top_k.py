@@ -9,7 +9,14 @@ from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._report import Report
 from dpsel.release._selection import converted
-from dpsel.release._wording import counted, describe, describe_guarantee, describe_mechanism, notation
+from dpsel.release._wording import (
+    counted,
+    describe,
+    describe_guarantee,
+    describe_kept,
+    describe_mechanism,
+    notation,
+)
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -131,9 +138,12 @@ class TopKRelease(Contents, Generic[ItemsT]):
         """A few lines for a person."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
+        guarantee = f"guarantee: {describe_guarantee(self.report)} for {_relation(request)}"
+        if kept := describe_kept(self.report):
+            guarantee += f", {kept}"
         lines = [
             f"{stamp}{counted(len(self), 'item')} picked by {describe_mechanism(self.report)}",
-            f"guarantee: {describe_guarantee(self.report)} for {_relation(request)}",
+            guarantee,
         ]
         cost = self.report.cost
         if cost.counts is not None:

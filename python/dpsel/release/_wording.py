@@ -16,6 +16,7 @@ __all__ = [
     "counted_column",
     "describe",
     "describe_guarantee",
+    "describe_kept",
     "describe_limit",
     "describe_mechanism",
     "has_guarantee",
@@ -105,6 +106,15 @@ def items_kept(report: Mapping[str, Any]) -> int | None:
     """Return the most items of a user that count, with the mechanism that ran; ``None`` without a limit."""
     limit = limit_of(report)
     return None if limit is None else limit * int(chosen_mechanism(report).get("reach", 1))
+
+
+def describe_kept(report: Mapping[str, Any]) -> str | None:
+    """Return how many items of a user count at most, in words; ``None`` without a limit."""
+    if (limit := limit_of(report)) is None:
+        return None
+    kept = items_kept(report) or limit
+    product = "" if kept == limit else f" ({kept // limit} x {limit:,})"
+    return f"{counted(kept, 'item')}{product} per user at most"
 
 
 def describe_mechanism(report: Mapping[str, Any]) -> str:
