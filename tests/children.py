@@ -25,6 +25,15 @@ PRELUDE = """
         user = np.repeat(np.arange(users), items)
         user = np.concatenate([user, np.arange(users)])
         return pa.table({"user": user, "item": pa.concat_arrays([held, own])})
+    def resident(name):
+        # Bytes of this process in memory, on Linux: now (VmRSS), or the most since `begin` (VmHWM).
+        with open("/proc/self/status") as status:
+            return next(int(row.split()[1]) << 10 for row in status if row.startswith(name))
+    def begin():
+        # What is in memory now, from which the peak is measured. `ru_maxrss` has that of the parent, too.
+        with open("/proc/self/clear_refs", "w") as peak:
+            peak.write("5")
+        return resident("VmRSS")
     GENEROUS = {"privacy": dpsel.ZCDP(rho=1e5, delta=1e-9), "max_items_per_user": 20_001,
                 "mechanism": dpsel.CountGaussian()}
 """

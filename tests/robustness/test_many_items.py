@@ -14,22 +14,22 @@ from mechanisms import MECHANISMS
 from support import select, table
 
 MEASURED = """
-    import json, resource
+    import json
     held = {held}
     ours = np.arange(held)
     rng = np.random.default_rng(1)
     others = pa.table({{"user": np.repeat(np.arange(1, 1001), 5), "item": np.tile(np.arange(5), 1000)}})
     heavy = pa.table({{"user": np.zeros(held, np.int64), "item": rng.permutation(ours)}})
     data = pa.concat_tables([others, heavy])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = begin()
     started = time.monotonic()
     release = dpsel.select_partitions(
         data, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
         max_items_per_user=100, mechanism=dpsel.{mechanism},
     )
     seconds = time.monotonic() - started
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([seconds, (after - before) * 1024, sorted(release.items["item"].to_pylist())]))
+    after = resident("VmHWM")
+    print(json.dumps([seconds, after - before, sorted(release.items["item"].to_pylist())]))
 """
 
 
