@@ -2731,6 +2731,27 @@ MUTANTS = [
         ("cargo:disk::tests::fits",),
     ),
     Mutant(
+        "items of one user whose rows come twice count as shared",
+        CORE + "disk/rounds.rs",
+        "None => self.shared_exactly(contributions)?,",
+        "None => None,",
+        ("cargo:disk::tests::orders",),
+    ),
+    Mutant(
+        "all threads read, however small the limit",
+        CORE + "disk/select.rs",
+        "control.with_at_most(Memory::most_threads(limit))",
+        "control.with_at_most(Memory::most_threads(limit).max(1 << 10))",
+        ("tests/robustness/test_scratch.py::test_memory_stays_within_the_limit_on_many_cores",),
+    ),
+    Mutant(
+        "stages that count take the memory of released items",
+        CORE + "disk/counts.rs",
+        "self.stages.memory.beside(control.held_memory())",
+        "self.stages.memory.beside(0 * control.held_memory())",
+        ("tests/robustness/test_scratch.py::test_memory_stays_within_the_limit_beside_many_counts",),
+    ),
+    Mutant(
         "an estimate of delta without its deviations",
         "python/dpsel/auditing/_events.py",
         "return more - factor * less - math.hypot(short, factor * beyond)",
