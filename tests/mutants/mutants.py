@@ -2733,13 +2733,13 @@ MUTANTS = [
     Mutant(
         "items of one user whose rows come twice count as shared",
         CORE + "disk/rounds.rs",
-        "None => self.shared_exactly(contributions)?,",
-        "None => None,",
+        "users = self.shared_exactly(contributions)?;",
+        "users = self.shared_exactly(contributions)?.filter(|_| false);",
         ("cargo:disk::tests::orders",),
     ),
     Mutant(
         "all threads read, however small the limit",
-        CORE + "disk/select.rs",
+        CORE + "disk/stages.rs",
         "control.with_at_most(Memory::most_threads(limit))",
         "control.with_at_most(Memory::most_threads(limit).max(1 << 10))",
         ("tests/robustness/test_scratch.py::test_memory_stays_within_the_limit_on_many_cores",),

@@ -178,7 +178,7 @@ INEXACT = [
     (Plain.TEA, "a Plain"),
     (np.array(5), "a ndarray"),
     (np.array([5]), "a ndarray"),
-    (pa.scalar(5), "a Int64Scalar"),
+    (pa.scalar(5), "an Int64Scalar"),
     (np.void(b"x"), "a void"),
     (np.uint64(2**63), "an int outside"),
     (np.float32(5), "a float32"),

@@ -133,7 +133,7 @@ def test_ngrams_and_several_columns() -> None:
         *(
             (
                 {name: frame},
-                rf"^{name} must be a list of items, got p.*(Frame|Table); pass the column: frame\['item",
+                rf"^{name} must be a list of items, got p.*(Frame|Table); give the values of its column",
             )
             for name in ("public_items", "exclude")
             for frame in (

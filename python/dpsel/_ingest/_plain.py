@@ -80,7 +80,8 @@ def of_columns(data: Mapping[Any, Any], columns: NamedColumns) -> Plain | None:
 def _without_column(data: Mapping[Any, Any], columns: NamedColumns) -> SchemaError:
     """Return the refusal of a mapping without a named column.
 
-    Its keys are shown only if another named column is one of them: otherwise they may be users, hence data.
+    Its keys are shown only if another named column is one of them, and all values have one length. Then they
+    are names of columns: nobody names a user as the column of users.
     """
     if all(name not in data for name in columns.named):
         return SchemaError(
@@ -96,9 +97,16 @@ def _without_column(data: Mapping[Any, Any], columns: NamedColumns) -> SchemaErr
 
 def _has_columns(data: Mapping[Any, Any]) -> bool:
     """Whether a mapping looks like a table: from texts to values of one length."""
-    sizes = {len(each) if hasattr(each, "__len__") else None for each in data.values()}
+    sizes = {_size(each) for each in data.values()}
     texts = any(isinstance(each, str | bytes) for each in data.values())
     return len(sizes) == 1 and None not in sizes and not texts and all(isinstance(key, str) for key in data)
+
+
+def _size(value: Any) -> int | None:
+    try:
+        return len(value)
+    except TypeError:  # also of an array without dimensions
+        return None
 
 
 def _names(data: Mapping[Any, Any]) -> str:

@@ -53,7 +53,7 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
     is_table = any(hasattr(type(items), part) for part in ("columns", "column_names"))
     if is_table and not isinstance(items, ItemTable):
         raise InvalidParameterError(
-            f"{name} must be a list of items, got {type_name(items)}; pass the column: frame['item']"
+            f"{name} must be a list of items, got {type_name(items)}; give the values of its column as a list"
         )
     if isinstance(items, str | bytes) or not hasattr(items, "__iter__"):
         raise InvalidParameterError(

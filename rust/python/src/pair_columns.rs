@@ -172,7 +172,7 @@ impl Column {
 
 /// A word with its article.
 fn with_article(name: &str) -> String {
-    let article = if name.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    let article = if name.to_ascii_lowercase().starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {name}")
 }
 

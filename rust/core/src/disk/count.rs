@@ -36,9 +36,7 @@ pub fn users_per_item(
     let Some(limit) = control.memory_limit() else {
         return task::users_per_item(source, request, key, control);
     };
-    // With more threads their buffers would not fit.
-    let control = &control.with_at_most(Memory::most_threads(limit));
-    counted_within(source, request, key, Stages { memory: Memory::new(limit, control), control }, space)
+    Stages::within(limit, control, |stages| counted_within(source, request, key, stages, space))
 }
 
 /// The numbers with a given division of the memory.

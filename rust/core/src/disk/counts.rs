@@ -21,7 +21,7 @@ impl Rounds<'_> {
         let (control, scratch) = (self.stages.control, self.scratch);
         let stage = "counting the users or rows of released items";
         control.charge_memory(items.len() as u64 * BYTES, stage)?;
-        // Released items and their set stay in memory beside the stages.
+        // Rounds gave their memory back, but for the released items.
         let memory = self.stages.memory.beside(control.held_memory());
         let (stages, job) = (Stages { memory, control }, self.job.clone().with_sizes(memory.sizes));
         let counted = ReleasedSet::pack(&Decisions::pack(items.iter().map(|item| (*item, 0))), None)?;

@@ -44,7 +44,7 @@ const MOST_STRAIGHT: usize = 1 << 20;
 const LEAST_WRITTEN: usize = 1 << 16;
 /// More partitions would have values of a few rows.
 const MOST_PARTITIONS: u32 = 1 << 17;
-/// Partitions of users and of items, at least and at most. Each of users has to fit into a thread's memory, better into
+/// Partitions of users and of items, at least (where a limit is less than [`LEAST`]) and at most. Each of users has to fit into a thread's memory, better into
 /// its caches, and dividing them later takes long.
 const PARTITIONS: [u32; 2] = [256, 1024];
 /// Rows of a piece of a partition, at least about: the place of each piece is in memory.

@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
+use crate::Result;
 use crate::exchange::{Decisions, Packed, Route, item_hash};
 use crate::scratch::Writer;
-use crate::{Error, Result};
 
 /// What is done with the batches that a stage makes.
 pub(super) trait Output {
@@ -64,16 +64,10 @@ impl OfSeveralUsers {
         Self { most, found: Mutex::default() }
     }
 
-    /// The hashes, each with the most users that one of its items has; `None` if there are too many.
+    /// The hashes, once for each item that has several users, with their number; `None` if there are too many.
     pub(super) fn found(self) -> Option<Vec<(u32, u32)>> {
-        let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if found.len() > self.most {
-            return None;
-        }
-        // The largest number of a hash comes first, and stays.
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.dedup_by_key(|(hash, _)| *hash);
-        Some(found)
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (found.len() <= self.most).then_some(found)
     }
 }
 
@@ -83,7 +77,7 @@ impl Output for &OfSeveralUsers {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let room = (self.most + 1).saturating_sub(found.len());
         for (item, users) in Decisions::each(packed.bytes())?.filter(|(_, users)| *users > 1).take(room) {
-            let users = users.try_into().map_err(|_| Error::Internal("a count beyond 32 bits"))?;
+            let users = u32::try_from(users).unwrap_or(u32::MAX); // Otherwise: as many as can be told.
             found.push((item_hash(item), users));
         }
         Ok(())

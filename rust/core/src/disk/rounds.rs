@@ -48,6 +48,21 @@ impl Rounds<'_> {
         counts: Option<Stored<i32>>,
         order: RowOrder,
     ) -> Result<Packed> {
+        let control = self.stages.control;
+        let before = control.held_memory();
+        let decided = self.by_their_way(contributions, counts, order)?;
+        // User counts and states are freed, and the decisions stay.
+        let stay = before + decided.bytes().len() as u64 * HELD;
+        control.release_memory(control.held_memory().saturating_sub(stay));
+        Ok(decided)
+    }
+
+    fn by_their_way(
+        &self,
+        contributions: Arc<Stored<i32>>,
+        counts: Option<Stored<i32>>,
+        order: RowOrder,
+    ) -> Result<Packed> {
         let way = Way::of(&self.job.spec().calibration)?;
         match way.ok_or(Error::Internal("the rounds do not run on the disk"))? {
             Way::Scored => self.scored(contributions, counts),
@@ -64,11 +79,12 @@ impl Rounds<'_> {
     fn shared(&self, contributions: &Stored<i32>, counts: Option<Stored<i32>>) -> Result<UserCounts> {
         let counts = counts.ok_or(Error::Internal("rounds with states need user counts"))?;
         let memory = self.stages.memory;
-        let users = match self.counts_of_frequent(&counts, 1, memory.shared)? {
-            Some(users) => Some(users),
-            // They are upper bounds: a user whose rows come at different times was counted several times.
-            None => self.shared_exactly(contributions)?,
-        };
+        let mut users = self.counts_of_frequent(&counts, 1, memory.shared)?;
+        drop(counts);
+        if users.is_none() {
+            // They were upper bounds: a user whose rows come at different times was counted several times.
+            users = self.shared_exactly(contributions)?;
+        }
         self.stages.control.end_phase();
         let users = users.ok_or(Error::MemoryLimit { limit: memory.limit, stage: SHARED })?;
         Ok(UserCounts::new(1, users))

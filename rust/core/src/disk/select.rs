@@ -66,9 +66,7 @@ pub fn select_partitions(
         Possible::checked(request)?;
         return task::select_partitions(source, request, key, control);
     };
-    // With more threads their buffers would not fit.
-    let control = &control.with_at_most(Memory::most_threads(limit));
-    select_within(source, request, key, Stages { memory: Memory::new(limit, control), control }, space)
+    Stages::within(limit, control, |stages| select_within(source, request, key, stages, space))
 }
 
 /// Select with a given division of the memory.
@@ -100,13 +98,8 @@ pub(super) fn select_within(
     let later = possible.bytes_beside_rows(lists.public_digests().len(), control);
     match rows.read(opened, (schema.clone(), read_order), &later, |rows| lists.remove_from(rows))? {
         Read::Stored(rows) => {
-            // Counting gathers the rows of a user as well.
-            let needed = if possible.gathers() || request.counts.is_some() {
-                Memory::divided
-            } else {
-                Memory::divided_slightly
-            };
-            let asked = Asked { request, lists: &lists, order, key, schema: &schema, needed };
+            let gathers = possible.gathers();
+            let asked = Asked { request, lists: &lists, order, key, schema: &schema, gathers };
             asked.release(rows, again, stages, &scratch)
         }
         Read::InMemory(contributions) => release_of((contributions, &order), &lists, request, key, control),
@@ -120,8 +113,8 @@ struct Asked<'a> {
     order: RowOrder,
     key: &'a ReleaseKey,
     schema: &'a ItemSchema,
-    /// How the memory is divided for the largest partition.
-    needed: fn(Memory, u64) -> Memory,
+    /// Whether rounds gather the rows of whole partitions.
+    gathers: bool,
 }
 
 impl Asked<'_> {
@@ -132,9 +125,12 @@ impl Asked<'_> {
         stages: Stages<'_>,
         scratch: &Scratch,
     ) -> Result<Release> {
-        let Self { request, lists, order, key, schema, needed } = self;
+        let Self { request, lists, order, key, schema, gathers } = self;
         let StoredRows { contributions, held, counts, names } = rows;
         let read_order = request.read_order(&order);
+        // Counting gathers them as well, unless it has rows of its own.
+        let gathers = gathers || request.counts.is_some() && held.is_none();
+        let needed = if gathers { Memory::divided } else { Memory::divided_slightly };
         let (contributions, stages) = divided(contributions, (&read_order, needed), key, stages, scratch)?;
         let held = held
             .map(|held| {

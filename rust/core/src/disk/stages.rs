@@ -28,6 +28,12 @@ pub(super) struct Stages<'a> {
 }
 
 impl Stages<'_> {
+    /// Do `work` within a limit, on so few threads that their buffers fit into it.
+    pub(super) fn within<T>(limit: u64, control: &Control, work: impl FnOnce(Stages<'_>) -> T) -> T {
+        let control = control.with_at_most(Memory::most_threads(limit));
+        work(Stages { memory: Memory::new(limit, &control), control: &control })
+    }
+
     /// A writer to scratch for one thread.
     pub(super) fn writer<'s, L: Route>(&self, spool: &'s Spool<L>) -> Writer<'s, L> {
         spool.writer(self.memory.written)

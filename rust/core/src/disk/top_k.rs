@@ -36,9 +36,7 @@ pub fn top_k_from_rows(
     let Some(limit) = control.memory_limit() else {
         return task::top_k_from_rows(source, request, key, control);
     };
-    // With more threads their buffers would not fit.
-    let control = &control.with_at_most(Memory::most_threads(limit));
-    top_k_within(source, request, key, Stages { memory: Memory::new(limit, control), control }, space)
+    Stages::within(limit, control, |stages| top_k_within(source, request, key, stages, space))
 }
 
 /// A top-k with a given division of the memory.
