@@ -172,7 +172,7 @@ INEXACT = [
     (np.timedelta64(5, "s"), "a timedelta64"),
     (pd.Timedelta("5s"), "a Timedelta"),
     (pd.Period("2024"), "a Period"),
-    (pd.Interval(0, 1), "a Interval"),
+    (pd.Interval(0, 1), "an Interval"),
     (decimal.Decimal(5), "a Decimal"),
     (uuid.UUID(int=5), "a UUID"),
     (Plain.TEA, "a Plain"),
