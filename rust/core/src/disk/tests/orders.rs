@@ -81,7 +81,8 @@ fn shared_items_beyond_memory_are_an_error_that_says_what_each_takes() {
 /// A user whose rows come twice does not share its items with anybody.
 #[test]
 fn rows_that_come_twice_make_no_item_shared() {
-    let own: Rows = (0..1500).map(|n| (n / 5, 1000 + n)).collect();
+    // More than a batch, so that rows come again in another filling.
+    let own: Rows = (0..8000).map(|n| (n / 5, 1000 + n)).collect();
     let shared: Rows = (0..900).map(|n| (n / 3, n % 15)).collect();
     let rows = [own.clone(), shared.clone(), own, shared].concat();
     for mechanism in [REACTIVE[0], REACTIVE[4], REACTIVE[9], REACTIVE[10]] {
