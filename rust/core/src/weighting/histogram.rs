@@ -11,7 +11,7 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, KeptItems};
 use crate::numeric::widths::clipped;
 use crate::runtime::memory::Array;
-use crate::runtime::{Control, Tally, WEIGHING, parallel};
+use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
 
 /// Codes below this are summed by each thread for itself. Codes grow with first appearance, or are small integers that
 /// number items, often by frequency. So frequent items are among them, and their contributions need not be put into
@@ -105,8 +105,9 @@ impl WeightHistogram {
         self.parts.resize_with(threads, Part::default);
         let tally = control.tally(WEIGHING, contributions.users());
         let kept = contributions.kept();
-        // Users take different times, so each thread takes some until none are left.
-        let users = Mutex::new(contributions.user_ranges(parallel::parts_for(threads)).into_iter());
+        // Users take different times, so each thread takes a few until none are left.
+        let all = contributions.users();
+        let users = Mutex::new((0..all).step_by(TALLIED).map(|first| first..all.min(first + TALLIED)));
         parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
             part.clear(codes);
             // Nothing panics while it holds the lock.
