@@ -117,10 +117,10 @@ pub(crate) fn publish(
     numbers: Option<Numbers<'_>>,
     key: &ReleaseKey,
 ) -> Result<RecordBatch> {
-    let weights: Vec<i64> = selected.items.iter().map(|released| released.weight).collect();
-    let weights = with_weights.then_some(weights.as_slice());
+    let weights = || selected.items.iter().map(|released| released.weight).collect();
+    let weights: Option<Vec<i64>> = with_weights.then(weights);
     let items = selected.keys().schema().decode(selected.item_keys(), key)?;
-    publish_columns(&items, Beside { weights, numbers })
+    publish_columns(&items, Beside { weights: weights.as_deref(), numbers })
 }
 
 /// Sorts freshly built columns of items, each with what is published beside it.

@@ -160,7 +160,12 @@ impl<W: Weights> Weighed<'_, W> {
             }
             found
         });
-        let mut all = Decided::default();
+        // Each in one piece: a growing vector would take new memory again and again.
+        let of = |len: fn(&Decided) -> usize| found.iter().map(len).sum();
+        let mut all = Decided {
+            released: Vec::with_capacity(of(|part| part.released.len())),
+            abandoned: Vec::with_capacity(of(|part| part.abandoned.len())),
+        };
         for part in found {
             all.released.extend(part.released);
             all.abandoned.extend(part.abandoned);

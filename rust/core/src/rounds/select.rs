@@ -92,11 +92,11 @@ pub fn select_rounds(
             decided.items().for_each(|item| removed.insert(item));
             contributions.remove(&removed, control)?;
         }
-        released.extend(decided.released);
+        released.push(decided.released);
         control.end_phase();
     }
     let (vocabulary, rest) = contributions.into_vocabulary();
     control.leave((rest, histogram, states, removed));
     control.release_memory(bytes);
-    Ok(Selected { items: released, keys: vocabulary.into_keys(control) })
+    Ok(Selected { items: released.concat(), keys: vocabulary.into_keys(control) })
 }

@@ -75,13 +75,14 @@ impl ItemSchema {
     /// # Errors
     /// [`crate::Error::Internal`] if the keys do not have this schema.
     pub fn decode<'a>(&self, keys: impl Iterator<Item = Key<'a>>, key: &ReleaseKey) -> Result<RecordBatch> {
-        let keys: Vec<Key<'a>> = keys.collect();
-        let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();
         let digester = Digester::new(key, Purpose::ItemDigest);
         if let Some(kind) = self.integer_kind() {
+            let digests: Vec<Digest> = keys.map(|key| key.digest).collect();
             let values = digester.integers_of(kind, &digests).ok_or(CORRUPT)?;
             return undeclared::infer_types(self.decode_integers(&values)?, &self.undeclared);
         }
+        let keys: Vec<Key<'a>> = keys.collect();
+        let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();
         let blocks = digester.blocks_of(&digests);
         let columns = match self.schema.fields().as_ref() {
             [field] => {
