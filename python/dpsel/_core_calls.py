@@ -6,7 +6,6 @@ this file only.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -24,11 +23,6 @@ try:
 finally:
     if _ours:
         del os.environ["MIMALLOC_PURGE_DELAY"]
-
-# A job frees its memory after it has answered. No thread of it is there when the process forks or ends.
-atexit.register(_core.await_ending)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_core.await_ending)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -152,33 +152,3 @@ def test_forked_children_draw_other_noise_than_each_other(threads):
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert len(set(lines)) == 4
-
-
-FREED = """
-import os
-from pathlib import Path
-import numpy as np
-import dpsel
-users = np.repeat(np.arange(150_000), 20)
-rows = {"user": users, "item": np.random.default_rng(1).integers(0, 3_000_000, len(users))}
-def of_jobs():
-    return [name.read_text() for name in Path("/proc/self/task").glob("*/comm")].count("dpsel\\n")
-for _ in range(3):
-    dpsel.select_partitions(
-        rows, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
-        max_items_per_user=10, mechanism="sips", threads=2,
-    )
-    if os.fork() == 0:
-        os._exit(0)
-    print(of_jobs(), flush=True)
-    os.wait()
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads are read from /proc")
-def test_no_thread_of_a_job_is_there_when_the_process_forks():
-    """A job frees its memory after it has answered."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", FREED], check=True, capture_output=True, text=True, timeout=60
-    )
-    assert done.stdout.split() == ["0", "0", "0"]

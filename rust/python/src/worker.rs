@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dpsel_core::Error;
@@ -13,7 +12,6 @@ use dpsel_core::runtime::panics::caught;
 use dpsel_core::task::{self, Outcome};
 use pyo3::prelude::*;
 
-use crate::ending;
 use crate::error::{internal, to_python};
 use crate::job::Job;
 
@@ -62,7 +60,6 @@ fn completed(py: Python<'_>, job: &Job, control: &Control) -> PyResult<()> {
 
 /// A job on its own thread.
 pub(crate) struct Running {
-    thread: JoinHandle<()>,
     // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
     result: Mutex<Receiver<Ended>>,
     control: Control,
@@ -73,15 +70,11 @@ impl Running {
     pub(crate) fn start(source: Source, job: &Job, control: &Control) -> PyResult<Self> {
         let (sender, result) = sync_channel(1);
         let run = work(source, job, control)?;
-        let leftovers = control.leftovers();
-        let thread = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("dpsel".into())
-            .spawn(move || {
-                send_outcome(&sender, run);
-                leftovers.free();
-            })
+            .spawn(move || send_outcome(&sender, run))
             .map_err(|_| internal("the operating system started no thread"))?;
-        Ok(Self { thread, result: Mutex::new(result), control: control.clone() })
+        Ok(Self { result: Mutex::new(result), control: control.clone() })
     }
 
     /// Wait for the end, looking at signals and reporting progress on the way.
@@ -90,7 +83,6 @@ impl Running {
             if let Some(outcome) = self.wait(py)? {
                 let outcome = outcome.map_err(to_python)?;
                 completed(py, job, &self.control)?;
-                ending::add(self.thread);
                 return Ok(outcome);
             }
             let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));

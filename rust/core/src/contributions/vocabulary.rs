@@ -9,8 +9,8 @@ use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
-use crate::runtime::Control;
 use crate::runtime::memory::Growing;
+use crate::runtime::{Control, parallel};
 
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
@@ -183,9 +183,9 @@ impl Vocabulary {
         &self.keys
     }
 
-    /// The keys alone.
+    /// The keys alone; digests are freed on several threads.
     pub(crate) fn into_keys(self, control: &Control) -> Keys {
-        control.leave(self.digests);
+        parallel::free(parallel::threads_for(self.code_bound(), control), self.digests);
         self.keys
     }
 

@@ -160,12 +160,10 @@ impl<W: Weights> Weighed<'_, W> {
             }
             found
         });
-        // Each in one piece: a growing vector would take new memory again and again.
-        let of = |len: fn(&Decided) -> usize| found.iter().map(len).sum();
-        let mut all = Decided {
-            released: Vec::with_capacity(of(|part| part.released.len())),
-            abandoned: Vec::with_capacity(of(|part| part.abandoned.len())),
-        };
+        // In one piece: a vector that grows takes new memory again and again.
+        let released = Vec::with_capacity(found.iter().map(|part| part.released.len()).sum());
+        let abandoned = Vec::with_capacity(found.iter().map(|part| part.abandoned.len()).sum());
+        let mut all = Decided { released, abandoned };
         for part in found {
             all.released.extend(part.released);
             all.abandoned.extend(part.abandoned);

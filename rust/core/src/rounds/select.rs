@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::runtime::Control;
+use crate::runtime::{Control, parallel};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
@@ -95,8 +95,9 @@ pub fn select_rounds(
         released.push(decided.released);
         control.end_phase();
     }
+    let threads = contributions.threads(control);
     let (vocabulary, rest) = contributions.into_vocabulary();
-    control.leave((rest, histogram, states, removed));
+    parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
     control.release_memory(bytes);
     Ok(Selected { items: released.concat(), keys: vocabulary.into_keys(control) })
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::leftovers::Leftovers;
 use super::small_pages::SmallPages;
 use crate::numeric::widths::clipped;
 use crate::{Error, Result};
@@ -18,7 +17,6 @@ pub struct Control {
     progress: Arc<Progress>,
     /// There from when memory is scarce until the job ends.
     small_pages: Arc<OnceLock<Option<SmallPages>>>,
-    leftovers: Arc<Leftovers>,
 }
 
 /// Counters that another thread may read while the job runs.
@@ -135,8 +133,7 @@ impl Control {
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
         let threads = threads.unwrap_or_else(cores);
-        let (small_pages, leftovers) = (Arc::default(), Arc::default());
-        Self { threads, memory_limit, progress: Arc::default(), small_pages, leftovers }
+        Self { threads, memory_limit, progress: Arc::default(), small_pages: Arc::default() }
     }
 
     /// Number of worker threads to use.
@@ -172,20 +169,6 @@ impl Control {
     /// Take no large pages of the system until the job ends.
     pub(crate) fn use_small_pages(&self) {
         self.small_pages.get_or_init(SmallPages::begin);
-    }
-
-    /// Put away what nobody needs any more, to be freed when the caller has the answer: giving large arrays back to the
-    /// system takes a while. With a limit of memory it is freed at once.
-    pub(crate) fn leave(&self, value: impl Send + 'static) {
-        if self.memory_limit.is_none() {
-            self.leftovers.add(Box::new(value));
-        }
-    }
-
-    /// What was put away.
-    #[must_use]
-    pub fn leftovers(&self) -> Arc<Leftovers> {
-        Arc::clone(&self.leftovers)
     }
 
     /// Declare the number of bytes that will be read, if it is known.

@@ -16,7 +16,7 @@ const MAPPED: usize = 1 << 20;
 /// Bytes from which an array that is given back on its own gets its own mapping.
 const MAPPED_APART: usize = 64 << 10;
 /// Bytes from which a growing array is mapped, and the bytes that it then reserves at least.
-const RESERVE_FROM: usize = 64 << 10;
+const RESERVE_FROM: usize = 512 << 10;
 const RESERVE: usize = 64 << 20;
 
 /// Plain integers: any bits are a valid value.

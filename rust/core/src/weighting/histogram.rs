@@ -25,6 +25,8 @@ const WAITING: usize = 4096;
 const PAGE: usize = 1024;
 /// Contributions in one block of a bucket.
 const BLOCK: usize = 8192;
+/// Parts of users for each one of other stages, at least: how many items they have is not looked up.
+const PARTS: usize = 8;
 /// Bits of a code inside its range; the sums of a range take 1 MiB.
 const RANGE_BITS: u32 = 18;
 /// Codes of a range.
@@ -105,9 +107,10 @@ impl WeightHistogram {
         self.parts.resize_with(threads, Part::default);
         let tally = control.tally(WEIGHING, contributions.users());
         let kept = contributions.kept();
-        // Users take different times, so each thread takes a few until none are left.
+        // Users take different times, so each thread takes some until none are left.
         let all = contributions.users();
-        let users = Mutex::new((0..all).step_by(TALLIED).map(|first| first..all.min(first + TALLIED)));
+        let step = all.div_ceil(parallel::parts_for(threads) * PARTS).clamp(1, TALLIED);
+        let users = Mutex::new((0..all).step_by(step).map(|first| first..all.min(first + step)));
         parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
             part.clear(codes);
             // Nothing panics while it holds the lock.

@@ -92,7 +92,7 @@ pub(super) fn score_rounds(
         control.check()?;
         control.end_phase();
     }
-    control.leave((users, sums, states));
+    drop((users, sums, states));
     control.release_memory(bytes);
     Ok(Selected { items, keys })
 }

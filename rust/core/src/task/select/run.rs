@@ -66,7 +66,6 @@ pub(crate) fn release_of(
     let items = publish(&selected, request.with_weights, numbers, key)?;
     let report = Report::new(Enforced::Select(calibrated), key)?;
     let items = lists.beside(items, public.as_deref(), key)?;
-    control.leave(selected);
     Ok(Release { items, report })
 }
 
