@@ -92,12 +92,12 @@ pub fn select_rounds(
             decided.items().for_each(|item| removed.insert(item));
             contributions.remove(&removed, control)?;
         }
-        released.push(decided.released);
+        released.extend(decided.released);
         control.end_phase();
     }
     let threads = contributions.threads(control);
     let (vocabulary, rest) = contributions.into_vocabulary();
     parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
     control.release_memory(bytes);
-    Ok(Selected { items: released.concat(), keys: vocabulary.into_keys(control) })
+    Ok(Selected { items: released, keys: vocabulary.into_keys(control) })
 }
