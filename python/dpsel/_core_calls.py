@@ -6,6 +6,7 @@ this file only.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -23,6 +24,12 @@ try:
 finally:
     if _ours:
         del os.environ["MIMALLOC_PURGE_DELAY"]
+
+# A job without a memory limit frees its memory after it has answered. Its thread is not there any more when
+# the process forks or ends.
+atexit.register(_core.await_ending)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_core.await_ending)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,6 +6,7 @@
 mod accounting;
 mod arguments;
 mod counts;
+mod ending;
 mod error;
 mod exchange;
 mod export;
@@ -55,6 +56,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::counts::top_k_counts;
+    #[pymodule_export]
+    use super::ending::await_ending;
     #[pymodule_export]
     use super::exchange::{
         ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,

@@ -104,7 +104,8 @@ pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyR
     let (sender, messages) = sync_channel(IN_FLIGHT);
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
     let control = job.control();
-    let running = Running::start(Source::Undeclared(Box::new(reader), producer.found()), job, &control)?;
+    let source = Source::Undeclared(Box::new(reader), producer.found());
+    let mut running = Running::start(py, source, job, &control)?;
     let push = Push { sender, control: &control, job, last_tick: Instant::now() };
     match push.all(py, first.batches, producer) {
         Ok(()) => running.finish(py, job),

@@ -86,7 +86,7 @@ impl Source {
         match &self.data {
             Data::Files { paths, format, quoted } => {
                 let files = named(paths.clone(), *format, *quoted);
-                Running::start(files, job, &job.control())?.finish(py, job)
+                Running::start(py, files, job, &job.control())?.finish(py, job)
             }
             Data::Stream { stream, found } => {
                 link::run(py, &mut Stream::new(stream.bind(py), found.clone())?, job)

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dpsel_core::Error;
@@ -12,6 +13,7 @@ use dpsel_core::runtime::panics::caught;
 use dpsel_core::task::{self, Outcome};
 use pyo3::prelude::*;
 
+use crate::ending;
 use crate::error::{internal, to_python};
 use crate::job::Job;
 
@@ -60,25 +62,33 @@ fn completed(py: Python<'_>, job: &Job, control: &Control) -> PyResult<()> {
 
 /// A job on its own thread.
 pub(crate) struct Running {
+    /// There until the job has answered.
+    thread: Option<JoinHandle<()>>,
     // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
     result: Mutex<Receiver<Ended>>,
     control: Control,
 }
 
 impl Running {
-    /// Start a job on a thread of its own.
-    pub(crate) fn start(source: Source, job: &Job, control: &Control) -> PyResult<Self> {
+    /// Start a job on a thread of its own, which frees large arrays after it has answered.
+    pub(crate) fn start(py: Python<'_>, source: Source, job: &Job, control: &Control) -> PyResult<Self> {
+        ending::await_ending(py);
         let (sender, result) = sync_channel(1);
-        let run = work(source, job, control)?;
-        std::thread::Builder::new()
+        let (control, leftovers) = control.with_leftovers();
+        let run = work(source, job, &control)?;
+        let thread = std::thread::Builder::new()
             .name("dpsel".into())
-            .spawn(move || send_outcome(&sender, run))
+            .spawn(move || {
+                send_outcome(&sender, run);
+                // Nothing that is freed panics. A panic would have nobody to tell.
+                let _ = caught(|| leftovers.free());
+            })
             .map_err(|_| internal("the operating system started no thread"))?;
-        Ok(Self { result: Mutex::new(result), control: control.clone() })
+        Ok(Self { thread: Some(thread), result: Mutex::new(result), control })
     }
 
     /// Wait for the end, looking at signals and reporting progress on the way.
-    pub(crate) fn finish(self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
+    pub(crate) fn finish(mut self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
         loop {
             if let Some(outcome) = self.wait(py)? {
                 let outcome = outcome.map_err(to_python)?;
@@ -95,7 +105,7 @@ impl Running {
     /// Stop the job, wait until its thread has ended, and give back `reason`.
     ///
     /// The wait can be cut short by another signal: a producer that never returns must not hold the user.
-    pub(crate) fn give_up(&self, py: Python<'_>, reason: PyErr) -> PyErr {
+    pub(crate) fn give_up(&mut self, py: Python<'_>, reason: PyErr) -> PyErr {
         self.control.progress().cancel();
         while let Ok(None) = self.wait(py) {
             if py.check_signals().is_err() {
@@ -105,13 +115,18 @@ impl Running {
         reason
     }
 
-    fn wait(&self, py: Python<'_>) -> PyResult<Option<Ended>> {
+    fn wait(&mut self, py: Python<'_>) -> PyResult<Option<Ended>> {
         let received = py.detach(|| match self.result.lock() {
             Ok(result) => result.recv_timeout(TICK),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         });
         match received {
-            Ok(outcome) => Ok(Some(outcome)),
+            Ok(outcome) => {
+                if let Some(thread) = self.thread.take() {
+                    ending::add(py, thread);
+                }
+                Ok(Some(outcome))
+            }
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(internal("the job ended without a result")),
         }

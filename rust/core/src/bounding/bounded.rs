@@ -13,6 +13,10 @@ use crate::numeric::widths::clipped;
 use crate::random::{CodedWords, Digest, ReleaseKey};
 use crate::runtime::{Control, REMOVING, Tally, parallel};
 
+/// Parts for each part of other stages: users of many items take longer than others, and in the end one thread waits for the
+/// last part of the other.
+const PARTS: usize = 4;
+
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.
 ///
 /// A user with more items keeps the first D0 in order of priority. The other items are its reserve. Released items
@@ -132,7 +136,8 @@ impl BoundedContributions {
         let threads = parallel::threads_for(self.rows(), control);
         let Contributions { users, starts, lens, pieces, vocabulary, .. } = &mut self.contributions;
         let (digests, mut ordered) = (vocabulary.digests(), self.ordered.as_mut_slice());
-        let ranges = ranges(pieces.iter().map(|piece| clipped(piece.len)), parallel::parts_for(threads));
+        let sizes = pieces.iter().map(|piece| clipped(piece.len));
+        let ranges = ranges(sizes, parallel::parts_for(threads) * PARTS);
         let (mut lens, mut pieces) = (lens.as_mut_slice(), pieces.as_mut_slice());
         let mut parts = Vec::with_capacity(ranges.len());
         for range in ranges {

@@ -10,7 +10,6 @@ use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 use crate::numeric::widths::{codes, index};
 use crate::random::Digest;
 use crate::runtime::memory::Growing;
-use crate::runtime::{Control, parallel};
 
 /// The digest of each item code, and the key where the digest does not tell it.
 #[derive(Debug)]
@@ -183,10 +182,9 @@ impl Vocabulary {
         &self.keys
     }
 
-    /// The keys alone; digests are freed on several threads.
-    pub(crate) fn into_keys(self, control: &Control) -> Keys {
-        parallel::free(parallel::threads_for(self.code_bound(), control), self.digests);
-        self.keys
+    /// The keys, and the digests, to be freed.
+    pub(crate) fn into_keys(self) -> (Keys, Vec<Growing<u128>>) {
+        (self.keys, self.digests)
     }
 
     /// The types of the item columns.

@@ -160,7 +160,10 @@ impl<W: Weights> Weighed<'_, W> {
             }
             found
         });
-        let mut all = Decided::default();
+        // In one piece: a vector that grows takes new memory again and again.
+        let released = Vec::with_capacity(found.iter().map(|part| part.released.len()).sum());
+        let abandoned = Vec::with_capacity(found.iter().map(|part| part.abandoned.len()).sum());
+        let mut all = Decided { released, abandoned };
         for part in found {
             all.released.extend(part.released);
             all.abandoned.extend(part.abandoned);

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::runtime::{Control, parallel};
+use crate::runtime::Control;
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
@@ -92,12 +92,14 @@ pub fn select_rounds(
             decided.items().for_each(|item| removed.insert(item));
             contributions.remove(&removed, control)?;
         }
-        released.extend(decided.released);
+        released.push(decided.released);
         control.end_phase();
     }
     let threads = contributions.threads(control);
     let (vocabulary, rest) = contributions.into_vocabulary();
-    parallel::free(threads, vec![rest, Box::new((histogram, states, removed))]);
+    let (keys, digests) = vocabulary.into_keys();
+    let weighed = Box::new((histogram, states, removed));
+    control.free_later(threads, vec![rest, weighed, Box::new(digests)]);
     control.release_memory(bytes);
-    Ok(Selected { items: released, keys: vocabulary.into_keys(control) })
+    Ok(Selected { items: released.concat(), keys })
 }

@@ -5,11 +5,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::leftovers::Leftovers;
+use super::parallel;
 use super::small_pages::SmallPages;
 use crate::numeric::widths::clipped;
 use crate::{Error, Result};
 
-/// Threads, memory limit and progress of one job. Cloning shares the progress.
+/// Threads, memory limit and progress of one job. Cloning shares the progress and what else a job has once.
 #[derive(Debug, Clone)]
 pub struct Control {
     threads: NonZeroUsize,
@@ -17,6 +19,8 @@ pub struct Control {
     progress: Arc<Progress>,
     /// There from when memory is scarce until the job ends.
     small_pages: Arc<OnceLock<Option<SmallPages>>>,
+    /// There if the caller frees them.
+    leftovers: Option<Arc<Leftovers>>,
 }
 
 /// Counters that another thread may read while the job runs.
@@ -133,7 +137,8 @@ impl Control {
     #[must_use]
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
         let threads = threads.unwrap_or_else(cores);
-        Self { threads, memory_limit, progress: Arc::default(), small_pages: Arc::default() }
+        let (progress, small_pages) = (Arc::default(), Arc::default());
+        Self { threads, memory_limit, progress, small_pages, leftovers: None }
     }
 
     /// Number of worker threads to use.
@@ -169,6 +174,23 @@ impl Control {
     /// Take no large pages of the system until the job ends.
     pub(crate) fn use_small_pages(&self) {
         self.small_pages.get_or_init(SmallPages::begin);
+    }
+
+    /// The same job for a caller who frees its large arrays after the answer. With a limit of memory they do not wait
+    /// for that.
+    #[must_use]
+    pub fn with_leftovers(&self) -> (Self, Arc<Leftovers>) {
+        let leftovers = Arc::default();
+        let wait = self.memory_limit.is_none().then(|| Arc::clone(&leftovers));
+        (Self { leftovers: wait, ..self.clone() }, leftovers)
+    }
+
+    /// Free values that nobody needs any more: on several threads, or after the answer.
+    pub(crate) fn free_later(&self, threads: usize, values: Vec<Box<dyn Send>>) {
+        match &self.leftovers {
+            Some(leftovers) => leftovers.add(values),
+            None => parallel::free(threads, values),
+        }
     }
 
     /// Declare the number of bytes that will be read, if it is known.

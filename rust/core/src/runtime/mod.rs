@@ -2,6 +2,7 @@
 //! the data model.
 
 mod control;
+mod leftovers;
 pub(crate) mod memory;
 pub mod panics;
 pub(crate) mod parallel;
@@ -10,4 +11,5 @@ mod small_pages;
 
 pub use control::{Control, Phase, Progress};
 pub(crate) use control::{PHASES, REMOVING, TALLIED, Tally, WEIGHING};
+pub use leftovers::Leftovers;
 pub(crate) use remembered::Remembered;

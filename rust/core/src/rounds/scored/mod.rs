@@ -92,7 +92,7 @@ pub(super) fn score_rounds(
         control.check()?;
         control.end_phase();
     }
-    drop((users, sums, states));
+    control.free_later(1, vec![Box::new((users, sums, states))]);
     control.release_memory(bytes);
     Ok(Selected { items, keys })
 }

@@ -63,7 +63,8 @@ impl Users {
             part
         });
         let sums = SlotSums::new(slots.into_codes(), of_shared.concat());
-        let keys = vocabulary.into_keys(control);
+        let (keys, digests) = vocabulary.into_keys();
+        parallel::free(threads, digests);
         parallel::map(threads, parts.iter_mut().collect(), |part: &mut Part| part.begin(&budgets));
         (Self { parts, budgets, number, rows }, sums, keys)
     }
