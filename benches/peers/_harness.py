@@ -16,18 +16,25 @@ Options = dict[str, tuple[str, ...]]
 
 
 def run(
-    job: Callable[[str, Any], int], prepare: Callable[[argparse.Namespace], Any], **options: tuple[str, ...]
+    job: Callable[[str, Any], int],
+    prepare: Callable[[argparse.Namespace], Any],
+    end: Callable[[], None] | None = None,
+    **options: tuple[str, ...],
 ) -> None:
     """Time `job(path, prepared)`, which returns the number of items released, and print one line of JSON.
 
-    `prepare` starts the engine and reads the arguments; its time is not the job's own. `options` are the
-    choices of the peer, the first one being the default.
+    `prepare` starts the engine and reads the arguments; its time is not the job's own. `end` waits for what
+    the peer does after its answer: processor time includes it. `options` are the choices of the peer, the
+    first one being the default.
     """
     args = arguments(options)
     prepared = prepare(args)
     start, cpu_start = time.perf_counter(), cpu_seconds()
     items = job(args.path, prepared)
-    seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu_start
+    seconds = time.perf_counter() - start
+    if end is not None:
+        end()
+    cpu = cpu_seconds() - cpu_start
     result = {"own_seconds": seconds, "cpu_seconds": cpu, "peak_mib": peak_mib(), "items": items}
     print(json.dumps(result), flush=True)
 

@@ -36,5 +36,12 @@ def job(path: str, prepared) -> int:
     return len(release)
 
 
+def end() -> None:
+    from dpsel import _core
+
+    # A job frees its memory after it has answered.
+    _core.await_ending()
+
+
 if __name__ == "__main__":
-    _harness.run(job, prepare, mechanism=("sips", "steered", "auto", "weighted"))
+    _harness.run(job, prepare, end, mechanism=("sips", "steered", "auto", "weighted"))

@@ -152,3 +152,56 @@ def test_forked_children_draw_other_noise_than_each_other(threads):
     lines = done.stdout.splitlines()
     assert len(lines) == 4
     assert len(set(lines)) == 4
+
+
+FREED = """
+import os, sys, time, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+import numpy as np
+import dpsel
+users = np.repeat(np.arange(200_000), 30)
+rows = {"user": users, "item": np.random.default_rng(1).integers(0, 6_000_000, len(users))}
+
+def work(**settings):
+    return len(dpsel.select_partitions(
+        rows, user="user", item="item", privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=10, mechanism="sips", threads=2, **settings,
+    ))
+
+def fail(done, total):
+    if done == total:
+        raise ValueError("at the end")
+
+def of_jobs():
+    time.sleep(0.001)  # The system takes a moment to forget a thread.
+    found = 0
+    for name in Path("/proc/self/task").glob("*/comm"):
+        try:
+            found += name.read_text() == "dpsel\\n"
+        except OSError:  # It has ended meanwhile.
+            pass
+    return found
+
+for ending in ("answer", "error", "answer"):
+    try:
+        work(**({"progress": fail} if ending == "error" else {}))
+    except ValueError:
+        assert ending == "error"
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+    print(of_jobs(), flush=True)
+    assert os.wait()[1] == 0
+work()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are read from /proc")
+def test_no_thread_of_a_job_is_there_when_the_process_forks():
+    """A job frees its memory after it has answered. Children can work, and the process ends as always."""
+    done = subprocess.run(
+        [sys.executable, "-c", FREED], check=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["0", "0", "0"]
+    assert done.stderr == ""
