@@ -70,7 +70,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Start a job on a thread of its own, which frees large arrays after it has answered.
+    /// Start a job on a thread of its own. Without a limit of memory it frees large arrays after it has answered.
     pub(crate) fn start(py: Python<'_>, source: Source, job: &Job, control: &Control) -> PyResult<Self> {
         ending::await_ending(py);
         let (sender, result) = sync_channel(1);

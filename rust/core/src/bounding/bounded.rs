@@ -13,8 +13,8 @@ use crate::numeric::widths::clipped;
 use crate::random::{CodedWords, Digest, ReleaseKey};
 use crate::runtime::{Control, REMOVING, Tally, parallel};
 
-/// Parts for each part of other stages: users of many items take longer than others, and in the end one thread waits for the
-/// last part of the other.
+/// Parts for each part of other stages: users of many items take longer than others, and in the end all threads wait for the
+/// one with the last part.
 const PARTS: usize = 4;
 
 /// Contributions of at most D0 items per user. Only this module makes them, and only they can be weighed.

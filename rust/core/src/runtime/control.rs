@@ -176,8 +176,8 @@ impl Control {
         self.small_pages.get_or_init(SmallPages::begin);
     }
 
-    /// The same job for a caller who frees its large arrays after the answer. With a limit of memory they do not wait
-    /// for that.
+    /// The same job for a caller who frees its large arrays after the answer. With a limit of memory they are freed at
+    /// once.
     #[must_use]
     pub fn with_leftovers(&self) -> (Self, Arc<Leftovers>) {
         let leftovers = Arc::default();
