@@ -12,7 +12,7 @@ use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::runtime::Control;
+use crate::runtime::{Control, parallel};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
@@ -99,7 +99,7 @@ pub fn select_rounds(
     let (vocabulary, rest) = contributions.into_vocabulary();
     let (keys, digests) = vocabulary.into_keys();
     let weighed = Box::new((histogram, states, removed));
-    control.free_later(threads, vec![rest, weighed, Box::new(digests)]);
+    parallel::free_later(control, threads, vec![rest, weighed, Box::new(digests)]);
     control.release_memory(bytes);
     Ok(Selected { items: released.concat(), keys })
 }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::leftovers::Leftovers;
-use super::parallel;
 use super::small_pages::SmallPages;
 use crate::numeric::widths::clipped;
 use crate::{Error, Result};
@@ -185,11 +184,14 @@ impl Control {
         (Self { leftovers: wait, ..self.clone() }, leftovers)
     }
 
-    /// Free values that nobody needs any more: on several threads, or after the answer.
-    pub(crate) fn free_later(&self, threads: usize, values: Vec<Box<dyn Send>>) {
+    /// Put away values that nobody needs any more. They come back if nobody frees them after the answer.
+    pub(super) fn put_away(&self, values: Vec<Box<dyn Send>>) -> Vec<Box<dyn Send>> {
         match &self.leftovers {
-            Some(leftovers) => leftovers.add(values),
-            None => parallel::free(threads, values),
+            Some(leftovers) => {
+                leftovers.add(values);
+                Vec::new()
+            }
+            None => values,
         }
     }
 

@@ -33,14 +33,15 @@ impl Leftovers {
 mod tests {
     use std::sync::Arc;
 
-    use crate::runtime::Control;
+    use crate::runtime::{Control, parallel};
 
     /// Who asks for leftovers frees them. Without asking, and with a limit of memory, nothing is put away.
     #[test]
     fn values_wait_only_where_someone_frees_them() {
         let value = Arc::new(());
         let others = || Arc::strong_count(&value) - 1;
-        let free_later = |control: &Control| control.free_later(1, vec![Box::new(Arc::clone(&value))]);
+        let free_later =
+            |control: &Control| parallel::free_later(control, 1, vec![Box::new(Arc::clone(&value))]);
         let (control, leftovers) = Control::default().with_leftovers();
         free_later(&control.clone());
         free_later(&control.with_at_most(1));

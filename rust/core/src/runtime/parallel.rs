@@ -85,6 +85,12 @@ pub(crate) fn free<T: Send>(threads: usize, values: Vec<T>) {
     map(threads, values, drop);
 }
 
+/// Frees values that nobody needs any more: after the answer if the caller of the job does that, and otherwise at once, on
+/// several threads.
+pub(crate) fn free_later(control: &Control, threads: usize, values: Vec<Box<dyn Send>>) {
+    free(threads, control.put_away(values));
+}
+
 /// Splits the positions of `sizes` into `parts` ranges of similar total size; returns the ends.
 pub(crate) fn balanced_ends(sizes: impl ExactSizeIterator<Item = u32> + Clone, parts: usize) -> Vec<usize> {
     let (len, total) = (sizes.len(), sizes.clone().map(u64::from).sum::<u64>());

@@ -36,7 +36,7 @@ use super::selected::Selected;
 use crate::bounding::BoundedContributions;
 use crate::contributions::Totals;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::runtime::Control;
+use crate::runtime::{Control, parallel};
 use crate::weighting::Drift;
 use crate::{Error, Result};
 
@@ -92,7 +92,7 @@ pub(super) fn score_rounds(
         control.check()?;
         control.end_phase();
     }
-    control.free_later(1, vec![Box::new((users, sums, states))]);
+    parallel::free_later(control, 1, vec![Box::new((users, sums, states))]);
     control.release_memory(bytes);
     Ok(Selected { items, keys })
 }
