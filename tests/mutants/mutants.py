@@ -1591,9 +1591,9 @@ MUTANTS = [
     ),
     Mutant(
         "items of one place in no order",
-        CORE + "weighting/matching/mod.rs",
-        "order.sort_by_key(|item| Reverse(ranking[*item as usize]));",
-        "order.sort_unstable_by_key(|item| Reverse(ranking[*item as usize]));",
+        CORE + "weighting/matching/offers.rs",
+        "items.sort_by_key(|item| Reverse(ranking[*item as usize]));",
+        "items.sort_unstable_by_key(|item| Reverse(ranking[*item as usize]));",
         ("cargo:weighting::tests::matching",),
     ),
     Mutant(

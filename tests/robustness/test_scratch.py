@@ -230,11 +230,12 @@ def test_one_large_user_changes_nothing_and_takes_no_more_than_the_limit(mechani
     """One user has half of the rows, which come between those of others."""
     script = f"""
     import pyarrow.parquet
-    def write(rows):
-        number = np.arange(rows)
+    def write(size):
+        number = np.arange(size)
         user = np.where(number % 2 == 0, 0, 1 + number * 7919 % 8000)
         item = np.where(number % 2 == 0, number, number * number % 997)
-        pyarrow.parquet.write_table(pa.table(dict(user=user, item=item)), "rows.parquet", row_group_size=100_000)
+        rows = pa.table(dict(user=user, item=item))
+        pyarrow.parquet.write_table(rows, "rows.parquet", row_group_size=100_000)
     def release(**settings):
         return dpsel.select_partitions(
             "rows.parquet", user="user", item="item", privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),

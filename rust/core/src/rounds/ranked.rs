@@ -1,7 +1,5 @@
 //! The noisy numbers of units of all items, by several threads.
 
-use std::ops::Range;
-
 use super::ranking::Ranking;
 use crate::contributions::Vocabulary;
 use crate::numeric::UNIT;
@@ -52,25 +50,27 @@ impl<'a> Ranked<'a> {
         let codes = self.vocabulary.code_bound();
         let threads = parallel::threads_for(codes, control);
         let step = codes.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
-        let parts = (0..codes).step_by(step).map(|first| first..codes.min(first + step)).collect();
-        let places = parallel::map(threads, parts, |part: Range<usize>| {
-            let blocks = part.clone().step_by(BLOCK).map(|first| first..part.end.min(first + BLOCK));
-            blocks.flat_map(|block| self.places_of(block)).collect::<Vec<_>>()
+        let mut places = vec![0; codes];
+        let parts = (0..).step_by(step).zip(places.chunks_mut(step)).collect();
+        parallel::map(threads, parts, |(first, part): (usize, &mut [i64])| {
+            for (first, block) in (first..).step_by(BLOCK).zip(part.chunks_mut(BLOCK)) {
+                self.fill(first, block);
+            }
         });
         control.check()?;
-        Ok(places.concat())
+        Ok(places)
     }
 
-    /// The noisy numbers of units of a range of codes.
-    fn places_of(&self, codes: Range<usize>) -> Vec<i64> {
-        let mut first = vec![0; codes.len()];
+    /// Set to the noisy numbers of units of the items from this code on.
+    fn fill(&self, start: usize, places: &mut [i64]) {
+        let codes = start..start + places.len();
+        let mut first = vec![0; places.len()];
         let digests = self.vocabulary.digests_from(codes.clone());
         self.words.fill(&digests, &mut first);
         let items = self.histogram.weights(codes).zip(digests).zip(first);
-        let place = |((weight, digest), first)| {
+        for (place, ((weight, digest), first)) in places.iter_mut().zip(items) {
             let mut bits = ItemBits::new(self.key, Purpose::Ranking, digest, first);
-            self.ranking.noisy(weight / UNIT, &mut bits)
-        };
-        items.map(place).collect()
+            *place = self.ranking.noisy(weight / UNIT, &mut bits);
+        }
     }
 }

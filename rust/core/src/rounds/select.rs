@@ -71,11 +71,13 @@ pub fn select_rounds(
     let mut ranking: Option<Vec<i64>> = None;
     for (number, round) in (0_u32..).zip(&calibration.rounds) {
         let weighting = (round.weighting, round.rule.quantum());
-        let guidance = Guidance { importances: states.importances(), ranking: ranking.as_deref() };
+        let guidance = Guidance { importances: states.importances(), ranking: ranking.take() };
         weigh_round(&mut histogram, &contributions, weighting, guidance, key, control)?;
         if let Some(rule) = round.rule.ranking() {
             let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
             ranking = Some(ranked.places(control)?);
+            // The next round writes the weights when all else of it is gone, so these would be in memory beside it.
+            histogram = WeightHistogram::new(codes);
             control.end_phase();
             continue;
         }

@@ -126,10 +126,14 @@ impl WeightHistogram {
 
     /// Set to weights found elsewhere, one for each code.
     pub(super) fn set(&mut self, weights: impl Iterator<Item = u64>) {
-        let codes = self.code_bound();
+        self.set_some((0..).zip(weights));
+    }
+
+    /// Set to weights found elsewhere, of the items that have any.
+    pub(super) fn set_some(&mut self, weights: impl Iterator<Item = (u32, u64)>) {
         let mut sums = self.sums();
         sums.clear();
-        (0..codes).zip(weights).for_each(|(item, weight)| sums.add(item, weight));
+        weights.for_each(|(item, weight)| sums.add(item as usize, weight));
     }
 
     /// Add the contributions that are not in buckets.

@@ -10,12 +10,13 @@ use crate::runtime::Control;
 use crate::{Error, Result};
 
 /// What earlier rounds found out about the items, one entry for each code.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 pub struct Guidance<'a> {
     /// The importances by which users of [`Weighting::Mad`] reweigh their items.
     pub importances: Option<&'a [u16]>,
-    /// The ranking of the items: [`Weighting::Matching`] offers slots of items of larger numbers first.
-    pub ranking: Option<&'a [i64]>,
+    /// The ranking of the items: [`Weighting::Matching`] offers slots of items of larger numbers first. It is gone as
+    /// soon as they are in order.
+    pub ranking: Option<Vec<i64>>,
 }
 
 /// Set the histogram to the weights of one round, contributions in multiples of a quantum.

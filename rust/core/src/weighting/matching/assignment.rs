@@ -59,21 +59,21 @@ impl<'a> Assignment<'a> {
 
     /// No slot is filled. `free` of the `users` keep an item.
     pub(super) fn new(holders: &'a Holders, users: usize, free: usize, control: &'a Control) -> Self {
-        let codes = holders.codes();
+        let items = holders.items();
         Self {
             holders,
             filled: vec![FREE; users],
             free,
-            levels: vec![0; codes],
-            next: vec![0; codes],
-            marks: vec![Mark::Open; codes],
+            levels: vec![0; items],
+            next: vec![0; items],
+            marks: vec![Mark::Open; items],
             queue: Vec::new(),
             looked: 0,
             control,
         }
     }
 
-    /// The number of kept slots of each item code.
+    /// The number of kept slots of each item.
     pub(super) fn into_levels(self) -> Vec<u32> {
         self.levels
     }

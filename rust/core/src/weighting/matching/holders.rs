@@ -1,11 +1,12 @@
 //! The users of each item: the kept items of all users, turned around.
 
+use super::offers::Offers;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::runtime::Control;
 use crate::runtime::memory::Array;
 
-/// The users who keep each item, by code.
+/// The users who keep each item. Items are numbered by their turns.
 #[derive(Debug)]
 pub(super) struct Holders {
     /// `users[starts[i]..starts[i + 1]]` keep the item `i`.
@@ -18,32 +19,31 @@ impl Holders {
     ///
     /// # Errors
     /// Interruption.
-    pub(super) fn of(contributions: &BoundedContributions, control: &Control) -> Result<Self> {
-        let codes = contributions.vocabulary().code_bound();
-        let mut starts = vec![0; codes + 1];
-        for user in 0..contributions.users() {
-            for &item in contributions.kept_items(user) {
-                starts[item as usize] += 1;
-            }
-        }
-        control.check()?;
+    pub(super) fn of(
+        contributions: &BoundedContributions,
+        offers: Offers,
+        control: &Control,
+    ) -> Result<(Self, Vec<u32>)> {
         let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
+        let mut starts = Vec::with_capacity(offers.items().len() + 1);
+        starts.extend(offers.holders().map(|holders| {
+            sum += holders as usize;
+            sum
+        }));
+        starts.push(sum);
         let mut users = Array::zeroed(sum);
         let places = users.as_mut_slice();
+        let (turns, order) = offers.into_turns();
         // `starts` holds the ends. The last user of an item goes to its end, and each earlier one before it.
         for (user, number) in (0..contributions.users()).zip(0_u32..) {
             for &item in contributions.kept_items(user) {
-                let place = &mut starts[item as usize];
+                let place = &mut starts[turns[item as usize] as usize];
                 *place -= 1;
                 places[*place] = number;
             }
         }
         control.check()?;
-        Ok(Self { starts, users })
+        Ok((Self { starts, users }, order))
     }
 
     /// The users who keep an item.
@@ -53,8 +53,8 @@ impl Holders {
         &self.users.as_slice()[self.starts[item]..self.starts[item + 1]]
     }
 
-    /// Number of codes.
-    pub(super) fn codes(&self) -> usize {
+    /// Number of items.
+    pub(super) fn items(&self) -> usize {
         self.starts.len() - 1
     }
 }

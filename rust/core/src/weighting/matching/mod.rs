@@ -6,20 +6,19 @@
 
 mod assignment;
 mod holders;
-
-use std::cmp::Reverse;
+mod offers;
 
 use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
 use self::holders::Holders;
+use self::offers::Offers;
 use super::histogram::WeightHistogram;
 use super::order::Visits;
 use crate::Result;
-use crate::contributions::{ItemCode, Totals, Vocabulary};
+use crate::contributions::Totals;
 use crate::numeric::UNIT;
-use crate::random::{Digest, code_of, order_ties, with_code};
-use crate::runtime::{TALLIED, WEIGHING};
+use crate::runtime::{Control, TALLIED, WEIGHING};
 
 /// The slots of every item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,36 +40,25 @@ impl Matching {
     pub(super) fn weigh(
         self,
         visits: Visits<'_>,
-        ranking: Option<&[i64]>,
+        ranking: Option<Vec<i64>>,
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let charged = charge(visits)?;
-        let holders = Holders::of(visits.contributions, visits.control)?;
-        let order = order_of_items(&holders, visits, ranking);
-        let levels = self.levels(&holders, order, visits)?;
-        histogram.set(levels.into_iter().map(|level| u64::from(level) * UNIT));
+        let (levels, items) = self.levels(visits, Offers::of(visits, ranking)?)?;
+        let weights = levels.into_iter().map(|level| u64::from(level) * UNIT);
+        histogram.set_some(items.into_iter().zip(weights));
         visits.control.release_memory(charged);
         Ok(())
     }
 
-    /// The number of kept slots of each item code.
-    fn levels(self, holders: &Holders, mut open: Vec<u32>, visits: Visits<'_>) -> Result<Vec<u32>> {
-        let (contributions, control) = (visits.contributions, visits.control);
+    /// The number of kept slots of each item in turn, and its code.
+    fn levels(self, visits: Visits<'_>, offers: Offers) -> Result<(Vec<u32>, Vec<u32>)> {
+        let Visits { contributions, control, .. } = visits;
         let users = contributions.users();
         let free = (0..users).filter(|user| !contributions.kept_items(*user).is_empty()).count();
-        let mut assignment = Assignment::new(holders, users, free, control);
-        let tally = control.tally(WEIGHING, open.len());
-        for items in open.chunks(TALLIED) {
-            control.check()?;
-            for &item in items {
-                for _ in 0..self.quota.min(self.most) {
-                    if !assignment.offer(item)? {
-                        break;
-                    }
-                }
-            }
-            tally.add(items.len());
-        }
+        let (holders, items) = Holders::of(contributions, offers, control)?;
+        let mut assignment = Assignment::new(&holders, users, free, control);
+        let mut open = self.quotas(&mut assignment, holders.items(), control)?;
         for _ in self.quota..self.most {
             control.check()?;
             let mut still = Vec::new();
@@ -84,7 +72,31 @@ impl Matching {
                 break;
             }
         }
-        Ok(assignment.into_levels())
+        Ok((assignment.into_levels(), items))
+    }
+
+    /// Offer the slots of the quota; returns the items that keep all of theirs.
+    ///
+    /// No other item would keep a further slot.
+    fn quotas(self, assignment: &mut Assignment<'_>, items: usize, control: &Control) -> Result<Vec<u32>> {
+        let quota = self.quota.min(self.most);
+        let tally = control.tally(WEIGHING, items);
+        let (mut turns, mut full) = (0_u32.., Vec::new());
+        for first in (0..items).step_by(TALLIED) {
+            control.check()?;
+            let some = TALLIED.min(items - first);
+            for item in turns.by_ref().take(some) {
+                let mut kept = 0;
+                while kept < quota && assignment.offer(item)? {
+                    kept += 1;
+                }
+                if kept == quota {
+                    full.push(item);
+                }
+            }
+            tally.add(some);
+        }
+        Ok(full)
     }
 }
 
@@ -92,8 +104,11 @@ impl Matching {
 pub(super) fn bytes(totals: Totals) -> usize {
     let Totals { users, codes, rows } = totals;
     let (per_item, per_user) = Assignment::BYTES;
-    // The users of each item, where they start, and the order of the items with the words that it is sorted by.
-    codes * (per_item + size_of::<usize>() + size_of::<u64>() + size_of::<u32>())
+    // Only items that somebody keeps have a turn: where its users start, its code, and twice its number while it is
+    // open. The words that put items in order take less, and are gone before.
+    let turns = codes.min(rows);
+    codes * size_of::<u32>()
+        + turns * (per_item + size_of::<usize>() + 3 * size_of::<u32>())
         + users * per_user
         + rows * size_of::<u32>()
 }
@@ -105,34 +120,4 @@ fn charge(visits: Visits<'_>) -> Result<u64> {
     let bytes = bytes(Totals { users, codes: contributions.vocabulary().code_bound(), rows }) as u64;
     visits.control.charge_memory(bytes, "weighing the items")?;
     Ok(bytes)
-}
-
-/// The items that somebody holds, in the order in which their slots are offered.
-fn order_of_items(holders: &Holders, visits: Visits<'_>, ranking: Option<&[i64]>) -> Vec<u32> {
-    let vocabulary = visits.contributions.vocabulary();
-    let mut words = held_words(holders, vocabulary);
-    words.sort_unstable();
-    let digests = vocabulary.digests();
-    order_ties(&mut words, |item| digests.get(ItemCode(item)).0);
-    let mut order: Vec<u32> = words.into_iter().map(code_of).collect();
-    if let Some(ranking) = ranking {
-        // The sort is stable: items of one place stay in the order of their digests.
-        order.sort_by_key(|item| Reverse(ranking[*item as usize]));
-    }
-    order
-}
-
-/// The digests of the items that somebody holds, with their codes.
-fn held_words(holders: &Holders, vocabulary: &Vocabulary) -> Vec<u64> {
-    let mut words = Vec::new();
-    let mut digests = [Digest::default(); Vocabulary::STRIDE];
-    for (first, start) in
-        (0..holders.codes()).step_by(Vocabulary::STRIDE).zip((0_u32..).step_by(Vocabulary::STRIDE))
-    {
-        let block = &mut digests[..Vocabulary::STRIDE.min(holders.codes() - first)];
-        vocabulary.gather_digests(first, block);
-        let held = block.iter().zip(start..).filter(|(_, item)| !holders.users_of(*item).is_empty());
-        words.extend(held.map(|(digest, item)| with_code(digest.0, item)));
-    }
-    words
 }

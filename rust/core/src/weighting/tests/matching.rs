@@ -16,7 +16,7 @@ fn levels(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -
             |digest: &Digest| (0..places.len() as u64).position(|item| item_digest(item, &key()) == *digest);
         digests.iter().map(|digest| place(digest).map_or(0, |item| places[item])).collect()
     });
-    let guidance = Guidance { importances: None, ranking: ranking.as_deref() };
+    let guidance = Guidance { importances: None, ranking };
     let mut histogram = WeightHistogram::new(codes);
     let weighting = (Weighting::Matching(matching), UNIT);
     weigh_round(&mut histogram, &bounded, weighting, guidance, &key(), &Control::default()).unwrap();
