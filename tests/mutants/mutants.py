@@ -1592,8 +1592,15 @@ MUTANTS = [
     Mutant(
         "items of one place in no order",
         CORE + "weighting/matching/offers.rs",
-        "items.sort_by_key(|item| Reverse(ranking[*item as usize]));",
-        "items.sort_unstable_by_key(|item| Reverse(ranking[*item as usize]));",
+        "    words.sort_by_key(behind);",
+        "    words.sort_unstable_by_key(behind);",
+        ("cargo:weighting::tests::matching",),
+    ),
+    Mutant(
+        "items far behind the first in no order",
+        CORE + "weighting/matching/offers.rs",
+        "words[far..].sort_by_key(|word| Reverse(place(*word)));",
+        "words[far..].sort_by_key(|word| place(*word));",
         ("cargo:weighting::tests::matching",),
     ),
     Mutant(

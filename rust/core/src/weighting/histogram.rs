@@ -126,11 +126,11 @@ impl WeightHistogram {
 
     /// Set to weights found elsewhere, one for each code.
     pub(super) fn set(&mut self, weights: impl Iterator<Item = u64>) {
-        self.set_some((0..).zip(weights));
+        self.set_sums((0..).zip(weights));
     }
 
-    /// Set to weights found elsewhere, of the items that have any.
-    pub(super) fn set_some(&mut self, weights: impl Iterator<Item = (u32, u64)>) {
+    /// Set to the sums of weights found elsewhere, each with the code of its item.
+    pub(super) fn set_sums(&mut self, weights: impl Iterator<Item = (u32, u64)>) {
         let mut sums = self.sums();
         sums.clear();
         weights.for_each(|(item, weight)| sums.add(item as usize, weight));

@@ -41,8 +41,6 @@ pub(super) struct Assignment<'a> {
     filled: Vec<u32>,
     /// Users who are free and keep an item.
     free: usize,
-    /// The number of kept slots of each item.
-    levels: Vec<u32>,
     /// Holders of each item before this place fill a slot. They never become free again.
     next: Vec<u32>,
     marks: Vec<Mark>,
@@ -55,7 +53,7 @@ pub(super) struct Assignment<'a> {
 impl<'a> Assignment<'a> {
     /// Bytes for each item and for each user.
     pub(super) const BYTES: (usize, usize) =
-        (2 * size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
+        (size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
 
     /// No slot is filled. `free` of the `users` keep an item.
     pub(super) fn new(holders: &'a Holders, users: usize, free: usize, control: &'a Control) -> Self {
@@ -64,7 +62,6 @@ impl<'a> Assignment<'a> {
             holders,
             filled: vec![FREE; users],
             free,
-            levels: vec![0; items],
             next: vec![0; items],
             marks: vec![Mark::Open; items],
             queue: Vec::new(),
@@ -73,9 +70,11 @@ impl<'a> Assignment<'a> {
         }
     }
 
-    /// The number of kept slots of each item.
-    pub(super) fn into_levels(self) -> Vec<u32> {
-        self.levels
+    /// The item of each kept slot.
+    pub(super) fn into_filled(self) -> Vec<u32> {
+        let mut filled = self.filled;
+        filled.retain(|item| *item != FREE);
+        filled
     }
 
     /// Whether every user who keeps an item fills a slot, so that no further slot is kept.
@@ -102,7 +101,6 @@ impl<'a> Assignment<'a> {
             self.search(item)?
         };
         if kept {
-            self.levels[item as usize] += 1;
             self.free -= 1;
         }
         Ok(kept)

@@ -1,6 +1,6 @@
 //! The users of each item: the kept items of all users, turned around.
 
-use super::offers::Offers;
+use super::places::Places;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::runtime::Control;
@@ -9,52 +9,102 @@ use crate::runtime::memory::Array;
 /// The users who keep each item. Items are numbered by their turns.
 #[derive(Debug)]
 pub(super) struct Holders {
-    /// `users[starts[i]..starts[i + 1]]` keep the item `i`.
-    starts: Vec<usize>,
+    /// The users `starts[i]..starts[i + 1]` keep the item `i`.
+    starts: Places,
     users: Array<u32>,
 }
 
 impl Holders {
-    /// Turn the kept items around.
+    /// Turn the kept items around. `items` are the codes of the items by their turns, `holders` the numbers of users of
+    /// all codes.
     ///
     /// # Errors
     /// Interruption.
     pub(super) fn of(
         contributions: &BoundedContributions,
-        offers: Offers,
+        items: &[u32],
+        holders: Vec<u32>,
         control: &Control,
-    ) -> Result<(Self, Vec<u32>)> {
+    ) -> Result<Self> {
+        let all = items.iter().map(|code| holders[*code as usize] as usize).sum();
+        Self::with_places(contributions, (items, holders), (all, all), control)
+    }
+
+    /// Turn the kept items around. There are `all` of them, and places reach up to `most`.
+    fn with_places(
+        contributions: &BoundedContributions,
+        (items, holders): (&[u32], Vec<u32>),
+        (all, most): (usize, usize),
+        control: &Control,
+    ) -> Result<Self> {
+        let mut next = Places::zeroed(holders.len(), most);
         let mut sum = 0;
-        let mut starts = Vec::with_capacity(offers.items().len() + 1);
-        starts.extend(offers.holders().map(|holders| {
-            sum += holders as usize;
-            sum
-        }));
-        starts.push(sum);
-        let mut users = Array::zeroed(sum);
-        let places = users.as_mut_slice();
-        let (turns, order) = offers.into_turns();
-        // `starts` holds the ends. The last user of an item goes to its end, and each earlier one before it.
+        for code in items {
+            let code = *code as usize;
+            next.set(code, sum);
+            sum += holders[code] as usize;
+        }
+        drop(holders);
+        control.check()?;
+        let mut users = Array::zeroed(all);
+        let slots = users.as_mut_slice();
         for (user, number) in (0..contributions.users()).zip(0_u32..) {
-            for &item in contributions.kept_items(user) {
-                let place = &mut starts[turns[item as usize] as usize];
-                *place -= 1;
-                places[*place] = number;
+            for &code in contributions.kept_items(user) {
+                let place = next.get(code as usize);
+                slots[place] = number;
+                next.set(code as usize, place + 1);
             }
         }
         control.check()?;
-        Ok((Self { starts, users }, order))
+        // Each item now ends where the one after it starts.
+        let mut starts = Places::zeroed(items.len() + 1, most);
+        for (turn, code) in (1..).zip(items) {
+            starts.set(turn, next.get(*code as usize));
+        }
+        Ok(Self { starts, users })
     }
 
     /// The users who keep an item.
     #[inline]
     pub(super) fn users_of(&self, item: u32) -> &[u32] {
         let item = item as usize;
-        &self.users.as_slice()[self.starts[item]..self.starts[item + 1]]
+        &self.users.as_slice()[self.starts.get(item)..self.starts.get(item + 1)]
     }
 
     /// Number of items.
     pub(super) fn items(&self) -> usize {
         self.starts.len() - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::offers::Offers;
+    use super::*;
+    use crate::accounting::L0Bound;
+    use crate::contributions::testing::contributions;
+    use crate::random::ReleaseKey;
+    use crate::weighting::order::Visits;
+
+    #[test]
+    fn each_item_has_its_users_in_narrow_and_in_wide_places() {
+        let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
+        let rows: Vec<(u64, u64)> = (0..900).map(|row| (row * row % 89, row * 7 % 131)).collect();
+        let bound = L0Bound::new(5).unwrap();
+        let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
+        for most in [bounded.rows(), usize::MAX] {
+            let visits = Visits { contributions: &bounded, key: &key, control: &control };
+            let Offers { items, holders } = Offers::of(visits, None).unwrap();
+            let all = holders.iter().sum::<u32>() as usize;
+            let found = Holders::with_places(&bounded, (&items, holders), (all, most), &control).unwrap();
+            assert_eq!(matches!(found.starts, Places::Wide(_)), most == usize::MAX);
+            assert_eq!(found.items(), items.len());
+            for (item, code) in (0..).zip(&items) {
+                let of_user = |user: &u32| bounded.kept_items(*user as usize).contains(code);
+                let users: Vec<u32> = (0..).take(bounded.users()).filter(of_user).collect();
+                assert_eq!(found.users_of(item), users);
+                assert!(!users.is_empty());
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod assignment;
 mod holders;
 mod offers;
+mod places;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,20 +45,20 @@ impl Matching {
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let charged = charge(visits)?;
-        let (levels, items) = self.levels(visits, Offers::of(visits, ranking)?)?;
-        let weights = levels.into_iter().map(|level| u64::from(level) * UNIT);
-        histogram.set_some(items.into_iter().zip(weights));
+        let Offers { items, holders } = Offers::of(visits, ranking)?;
+        let filled =
+            self.assign(visits, &Holders::of(visits.contributions, &items, holders, visits.control)?)?;
+        histogram.set_sums(filled.iter().map(|item| (items[*item as usize], UNIT)));
         visits.control.release_memory(charged);
         Ok(())
     }
 
-    /// The number of kept slots of each item in turn, and its code.
-    fn levels(self, visits: Visits<'_>, offers: Offers) -> Result<(Vec<u32>, Vec<u32>)> {
+    /// The turns of the items whose slots are filled, one for each kept slot.
+    fn assign(self, visits: Visits<'_>, holders: &Holders) -> Result<Vec<u32>> {
         let Visits { contributions, control, .. } = visits;
         let users = contributions.users();
         let free = (0..users).filter(|user| !contributions.kept_items(*user).is_empty()).count();
-        let (holders, items) = Holders::of(contributions, offers, control)?;
-        let mut assignment = Assignment::new(&holders, users, free, control);
+        let mut assignment = Assignment::new(holders, users, free, control);
         let mut open = self.quotas(&mut assignment, holders.items(), control)?;
         for _ in self.quota..self.most {
             control.check()?;
@@ -72,7 +73,7 @@ impl Matching {
                 break;
             }
         }
-        Ok((assignment.into_levels(), items))
+        Ok(assignment.into_filled())
     }
 
     /// Offer the slots of the quota; returns the items that keep all of theirs.
@@ -104,11 +105,12 @@ impl Matching {
 pub(super) fn bytes(totals: Totals) -> usize {
     let Totals { users, codes, rows } = totals;
     let (per_item, per_user) = Assignment::BYTES;
-    // Only items that somebody keeps have a turn: where its users start, its code, and twice its number while it is
-    // open. The words that put items in order take less, and are gone before.
+    // Only items that somebody keeps have a turn: its code, and twice its number while it is open. What puts them in
+    // order takes less, and is gone before.
     let turns = codes.min(rows);
-    codes * size_of::<u32>()
-        + turns * (per_item + size_of::<usize>() + 3 * size_of::<u32>())
+    let place = if u32::try_from(rows).is_ok() { size_of::<u32>() } else { size_of::<usize>() };
+    codes * (size_of::<u32>() + place)
+        + turns * (per_item + place + 3 * size_of::<u32>())
         + users * per_user
         + rows * size_of::<u32>()
 }

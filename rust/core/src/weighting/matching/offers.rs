@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::Result;
 use crate::contributions::{ItemCode, Vocabulary};
+use crate::numeric::widths::clipped;
 use crate::random::{Digest, code_of, order_ties, with_code};
 use crate::weighting::order::Visits;
 
@@ -11,9 +12,9 @@ use crate::weighting::order::Visits;
 #[derive(Debug)]
 pub(super) struct Offers {
     /// The code of each item.
-    items: Vec<u32>,
+    pub(super) items: Vec<u32>,
     /// The number of users who keep the item of each code.
-    holders: Vec<u32>,
+    pub(super) holders: Vec<u32>,
 }
 
 impl Offers {
@@ -34,34 +35,28 @@ impl Offers {
         words.sort_unstable();
         let digests = vocabulary.digests();
         order_ties(&mut words, |item| digests.get(ItemCode(item)).0);
-        let mut items: Vec<u32> = words.iter().map(|word| code_of(*word)).collect();
-        drop(words);
-        if let Some(ranking) = ranking {
-            // The sort is stable: items of one place stay in the order of their digests.
-            items.sort_by_key(|item| Reverse(ranking[*item as usize]));
-        }
         visits.control.check()?;
+        if let Some(ranking) = ranking {
+            by_rank(&mut words, &ranking);
+        }
+        let items = words.iter().map(|word| code_of(*word)).collect();
         Ok(Self { items, holders })
     }
+}
 
-    /// The code of each item.
-    pub(super) fn items(&self) -> &[u32] {
-        &self.items
+/// Put items in descending order of their places in the ranking. Items of one place stay in their order.
+fn by_rank(words: &mut [u64], ranking: &[i64]) {
+    let place = |word: u64| ranking[code_of(word) as usize];
+    let first = words.iter().map(|word| place(*word)).max().unwrap_or_default(); // Otherwise: no items.
+    for word in &mut *words {
+        // Clipped: the last ones are put in order below.
+        let behind: u32 = clipped(first.abs_diff(place(*word)));
+        *word = u64::from(behind) << u32::BITS | u64::from(code_of(*word));
     }
-
-    /// The number of users who keep each item.
-    pub(super) fn holders(&self) -> impl Iterator<Item = u32> + '_ {
-        self.items.iter().map(|item| self.holders[*item as usize])
-    }
-
-    /// The turn of each code that somebody keeps, and the code of each turn.
-    pub(super) fn into_turns(self) -> (Vec<u32>, Vec<u32>) {
-        let Self { items, holders: mut turns } = self;
-        for (turn, item) in (0..).zip(&items) {
-            turns[*item as usize] = turn;
-        }
-        (turns, items)
-    }
+    let behind = |word: &u64| word >> u32::BITS;
+    words.sort_by_key(behind);
+    let far = words.partition_point(|word| behind(word) < u32::MAX.into());
+    words[far..].sort_by_key(|word| Reverse(place(*word)));
 }
 
 /// The digests of the items that somebody keeps, with their codes.

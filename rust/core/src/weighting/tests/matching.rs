@@ -125,8 +125,9 @@ proptest! {
 /// More items than a sort of few elements takes, most of them with the same place as many others.
 #[test]
 fn many_items_of_one_place_stay_in_the_order_of_their_digests() {
-    for distinct in [1, 2, 5] {
-        let places: Vec<i64> = (0..160).map(|item| item * 7 % distinct).collect();
+    let far = i64::MAX / 2;
+    for (distinct, step, least) in [(1, 1, 0), (2, 1, 5), (5, 1, -2), (5, 1 << 31, 0), (3, far, -i64::MAX)] {
+        let places: Vec<i64> = (0..160).map(|item| least + item * 7 % distinct * step).collect();
         let rows: Rows = (0..90_u64)
             .flat_map(|user| (0..4).map(move |n| (user, (user * 23 + n * n * 31) % 160)))
             .collect();
