@@ -22,6 +22,7 @@ const RESERVE: usize = 64 << 20;
 /// Plain integers: any bits are a valid value.
 pub(crate) trait Element: FromBytes + IntoBytes + Immutable + KnownLayout + Clone + Default {}
 impl Element for u8 {}
+impl Element for [u8; 3] {}
 impl Element for u32 {}
 impl Element for u64 {}
 impl Element for u128 {}

@@ -4,6 +4,7 @@
 //! who is free, or who can leave its item because that item finds another holder, and so on.
 
 use super::holders::Holders;
+use super::number::Number;
 use crate::Result;
 use crate::runtime::Control;
 
@@ -35,8 +36,8 @@ struct Step {
 
 /// An assignment of users to slots.
 #[derive(Debug)]
-pub(super) struct Assignment<'a> {
-    holders: &'a Holders,
+pub(super) struct Assignment<'a, N> {
+    holders: &'a Holders<N>,
     /// The item whose slot each user fills, or [`FREE`].
     filled: Vec<u32>,
     /// Users who are free and keep an item.
@@ -50,13 +51,13 @@ pub(super) struct Assignment<'a> {
     control: &'a Control,
 }
 
-impl<'a> Assignment<'a> {
-    /// Bytes for each item and for each user.
-    pub(super) const BYTES: (usize, usize) =
-        (size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
+/// Bytes for each item and for each user.
+pub(super) const BYTES: (usize, usize) =
+    (size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
 
+impl<'a, N: Number> Assignment<'a, N> {
     /// No slot is filled. `free` of the `users` keep an item.
-    pub(super) fn new(holders: &'a Holders, users: usize, free: usize, control: &'a Control) -> Self {
+    pub(super) fn new(holders: &'a Holders<N>, users: usize, free: usize, control: &'a Control) -> Self {
         let items = holders.items();
         Self {
             holders,
@@ -111,7 +112,7 @@ impl<'a> Assignment<'a> {
     fn free_holder(&mut self, item: u32) -> Option<u32> {
         let users = self.holders.users_of(item);
         let next = &mut self.next[item as usize];
-        while let Some(&user) = users.get(*next as usize) {
+        while let Some(user) = users.get(*next as usize).map(|user| user.get()) {
             if self.filled[user as usize] == FREE {
                 return Some(user);
             }
@@ -127,7 +128,7 @@ impl<'a> Assignment<'a> {
         let mut at = 0;
         while let Some(&Step { item, .. }) = self.queue.get(at) {
             let users = self.holders.users_of(item);
-            for &taken in users {
+            for taken in users.iter().map(|user| user.get()) {
                 // All holders fill slots, because the item has no free holder.
                 let other = self.filled[taken as usize];
                 if self.marks[other as usize] != Mark::Open {

@@ -1,5 +1,6 @@
 //! The users of each item: the kept items of all users, turned around.
 
+use super::number::Number;
 use super::places::Places;
 use crate::Result;
 use crate::bounding::BoundedContributions;
@@ -8,13 +9,13 @@ use crate::runtime::memory::Array;
 
 /// The users who keep each item. Items are numbered by their turns.
 #[derive(Debug)]
-pub(super) struct Holders {
+pub(super) struct Holders<N> {
     /// The users `starts[i]..starts[i + 1]` keep the item `i`.
     starts: Places,
-    users: Array<u32>,
+    users: Array<N>,
 }
 
-impl Holders {
+impl<N: Number> Holders<N> {
     /// Turn the kept items around. `items` are the codes of the items by their turns, `holders` the numbers of users of
     /// all codes.
     ///
@@ -51,7 +52,7 @@ impl Holders {
         for (user, number) in (0..contributions.users()).zip(0_u32..) {
             for &code in contributions.kept_items(user) {
                 let place = next.get(code as usize);
-                slots[place] = number;
+                slots[place] = N::new(number);
                 next.set(code as usize, place + 1);
             }
         }
@@ -66,7 +67,7 @@ impl Holders {
 
     /// The users who keep an item.
     #[inline]
-    pub(super) fn users_of(&self, item: u32) -> &[u32] {
+    pub(super) fn users_of(&self, item: u32) -> &[N] {
         let item = item as usize;
         &self.users.as_slice()[self.starts.get(item)..self.starts.get(item + 1)]
     }
@@ -86,25 +87,38 @@ mod tests {
     use crate::random::ReleaseKey;
     use crate::weighting::order::Visits;
 
-    #[test]
-    fn each_item_has_its_users_in_narrow_and_in_wide_places() {
+    fn each_item_has_its_users<N: Number>(is_wide: bool) {
         let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
-        let rows: Vec<(u64, u64)> = (0..900).map(|row| (row * row % 89, row * 7 % 131)).collect();
+        let rows: Vec<(u64, u64)> = (0..90_000).map(|row| (row * row % 899, row * 7 % 1310)).collect();
         let bound = L0Bound::new(5).unwrap();
         let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
-        for most in [bounded.rows(), usize::MAX] {
-            let visits = Visits { contributions: &bounded, key: &key, control: &control };
-            let Offers { items, holders } = Offers::of(visits, None).unwrap();
-            let all = holders.iter().sum::<u32>() as usize;
-            let found = Holders::with_places(&bounded, (&items, holders), (all, most), &control).unwrap();
-            assert_eq!(matches!(found.starts, Places::Wide(_)), most == usize::MAX);
-            assert_eq!(found.items(), items.len());
-            for (item, code) in (0..).zip(&items) {
-                let of_user = |user: &u32| bounded.kept_items(*user as usize).contains(code);
-                let users: Vec<u32> = (0..).take(bounded.users()).filter(of_user).collect();
-                assert_eq!(found.users_of(item), users);
-                assert!(!users.is_empty());
-            }
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        let Offers { items, holders } = Offers::of(visits, None).unwrap();
+        let all = holders.iter().sum::<u32>() as usize;
+        let most = if is_wide { usize::MAX } else { all };
+        let found = Holders::<N>::with_places(&bounded, (&items, holders), (all, most), &control).unwrap();
+        assert_eq!(matches!(found.starts, Places::Wide(_)), is_wide);
+        assert_eq!(found.items(), items.len());
+        for (item, code) in (0..).zip(&items) {
+            let of_user = |user: &u32| bounded.kept_items(*user as usize).contains(code);
+            let users: Vec<u32> = (0..).take(bounded.users()).filter(of_user).collect();
+            assert_eq!(found.users_of(item).iter().map(|user| user.get()).collect::<Vec<_>>(), users);
+            assert!(!users.is_empty());
+        }
+    }
+
+    #[test]
+    fn each_item_has_its_users_in_either_width() {
+        for is_wide in [false, true] {
+            each_item_has_its_users::<u32>(is_wide);
+            each_item_has_its_users::<[u8; 3]>(is_wide);
+        }
+    }
+
+    #[test]
+    fn three_bytes_hold_numbers_up_to_their_most() {
+        for user in [0, 1, 255, 256, 65_535, 65_536, (1 << 24) - 1] {
+            assert_eq!(<[u8; 3]>::new(user).get(), user);
         }
     }
 }

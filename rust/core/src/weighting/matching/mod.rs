@@ -6,6 +6,7 @@
 
 mod assignment;
 mod holders;
+mod number;
 mod offers;
 mod places;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
 use self::holders::Holders;
+use self::number::Number;
 use self::offers::Offers;
 use super::histogram::WeightHistogram;
 use super::order::Visits;
@@ -45,16 +47,32 @@ impl Matching {
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let charged = charge(visits)?;
-        let Offers { items, holders } = Offers::of(visits, ranking)?;
-        let filled =
-            self.assign(visits, &Holders::of(visits.contributions, &items, holders, visits.control)?)?;
-        histogram.set_sums(filled.iter().map(|item| (items[*item as usize], UNIT)));
+        let offers = Offers::of(visits, ranking)?;
+        if visits.contributions.users() <= <[u8; 3]>::USERS {
+            self.fill::<[u8; 3]>(visits, offers, histogram)?;
+        } else {
+            self.fill::<u32>(visits, offers, histogram)?;
+        }
         visits.control.release_memory(charged);
         Ok(())
     }
 
+    /// The weights, from lists of users that have such numbers.
+    fn fill<N: Number>(
+        self,
+        visits: Visits<'_>,
+        Offers { items, holders }: Offers,
+        histogram: &mut WeightHistogram,
+    ) -> Result<()> {
+        let holders = Holders::<N>::of(visits.contributions, &items, holders, visits.control)?;
+        let filled = self.assign(visits, &holders)?;
+        drop(holders);
+        histogram.set_sums(filled.iter().map(|item| (items[*item as usize], UNIT)));
+        Ok(())
+    }
+
     /// The turns of the items whose slots are filled, one for each kept slot.
-    fn assign(self, visits: Visits<'_>, holders: &Holders) -> Result<Vec<u32>> {
+    fn assign<N: Number>(self, visits: Visits<'_>, holders: &Holders<N>) -> Result<Vec<u32>> {
         let Visits { contributions, control, .. } = visits;
         let users = contributions.users();
         let free = (0..users).filter(|user| !contributions.kept_items(*user).is_empty()).count();
@@ -79,7 +97,12 @@ impl Matching {
     /// Offer the slots of the quota; returns the items that keep all of theirs.
     ///
     /// No other item would keep a further slot.
-    fn quotas(self, assignment: &mut Assignment<'_>, items: usize, control: &Control) -> Result<Vec<u32>> {
+    fn quotas<N: Number>(
+        self,
+        assignment: &mut Assignment<'_, N>,
+        items: usize,
+        control: &Control,
+    ) -> Result<Vec<u32>> {
         let quota = self.quota.min(self.most);
         let tally = control.tally(WEIGHING, items);
         let (mut turns, mut full) = (0_u32.., Vec::new());
@@ -104,7 +127,7 @@ impl Matching {
 /// Bytes that are held until the weights are found.
 pub(super) fn bytes(totals: Totals) -> usize {
     let Totals { users, codes, rows } = totals;
-    let (per_item, per_user) = Assignment::BYTES;
+    let (per_item, per_user) = assignment::BYTES;
     // Only items that somebody keeps have a turn: its code, and twice its number while it is open. What puts them in
     // order takes less, and is gone before.
     let turns = codes.min(rows);
@@ -112,7 +135,7 @@ pub(super) fn bytes(totals: Totals) -> usize {
     codes * (size_of::<u32>() + place)
         + turns * (per_item + place + 3 * size_of::<u32>())
         + users * per_user
-        + rows * size_of::<u32>()
+        + rows * if users <= <[u8; 3]>::USERS { size_of::<[u8; 3]>() } else { size_of::<u32>() }
 }
 
 /// Count this memory.
@@ -122,4 +145,31 @@ fn charge(visits: Visits<'_>) -> Result<u64> {
     let bytes = bytes(Totals { users, codes: contributions.vocabulary().code_bound(), rows }) as u64;
     visits.control.charge_memory(bytes, "weighing the items")?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::L0Bound;
+    use crate::bounding::BoundedContributions;
+    use crate::contributions::testing::contributions;
+    use crate::random::ReleaseKey;
+
+    /// Other tests have too few users for the wider numbers.
+    #[test]
+    fn numbers_of_either_width_give_the_same_weights() {
+        let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
+        let rows: Vec<(u64, u64)> = (0..9_000).map(|row| (row * row % 899, row * 7 % 310)).collect();
+        let bound = L0Bound::new(5).unwrap();
+        let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        let codes = bounded.vocabulary().code_bound();
+        let matching = Matching { quota: 2, most: 4 };
+        let (mut narrow, mut wide) = (WeightHistogram::new(codes), WeightHistogram::new(codes));
+        matching.fill::<[u8; 3]>(visits, Offers::of(visits, None).unwrap(), &mut narrow).unwrap();
+        matching.fill::<u32>(visits, Offers::of(visits, None).unwrap(), &mut wide).unwrap();
+        let found: Vec<u64> = narrow.weights(0..codes).collect();
+        assert_eq!(found, wide.weights(0..codes).collect::<Vec<_>>());
+        assert!(found.iter().sum::<u64>() > 100 * UNIT);
+    }
 }
