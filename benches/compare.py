@@ -4,7 +4,8 @@
     python -m benches.compare --quick   # 50,000 users, integers, 2 repeats: a look in under two minutes
     python -m benches.compare --peers dpsel polars-streaming duckdb --repeats 9
     python -m benches.compare --peers dpsel dpsel-steered dpsel-auto    # what Steered costs beside DP-SIPS
-    python -m benches.compare --all     # the slow peers too
+    python -m benches.compare --peers dpsel-greedy dpsel-matching dpsel-screening    # Matching
+    python -m benches.compare --all     # the slow peers too, and Matching
 
 All peers run interleaved, each in a process of its own. The numbers, the medians and the table are
 written to `bench-results/`.
@@ -20,14 +21,14 @@ from pathlib import Path
 from benches import data, measure, tables
 from benches.peers import PEERS, REFERENCE
 
-SLOW = ("spark-array", "spark-window", "python-sips")
+LEFT_OUT = ("spark-array", "spark-window", "python-sips", "dpsel-greedy", "dpsel-matching", "dpsel-screening")
 #: Runs of DP-SIPS draw different noise; sizes further apart than this mean that one of them does another job.
 SIZE_TOLERANCE = 0.05
 
 
 def main() -> None:
     args = arguments()
-    peers = measure.installed(args.peers or [peer for peer in PEERS if args.all or peer not in SLOW])
+    peers = measure.installed(args.peers or [peer for peer in PEERS if args.all or peer not in LEFT_OUT])
     runs: list[measure.Run] = []
     for dataset in datasets(args):
         chosen = [peer for peer in peers if args.peers or dataset.users <= PEERS[peer].most_users]
@@ -85,21 +86,31 @@ def report(runs: list[measure.Run]) -> str:
     for name in dict.fromkeys(one.dataset for one in summaries):
         mine = [one for one in summaries if one.dataset == name]
         parts.append(f"### {name}\n\nMedians of {mine[0].runs} interleaved runs.\n\n" + table(mine))
-        parts += beside_sips(mine)
+        parts += in_multiples(mine)
     parts += [f"**Sizes disagree:** {line}\n" for line in disagreements(runs)]
     return "\n".join(parts)
 
 
-def beside_sips(summaries: list[measure.Summary]) -> list[str]:
-    """What `Steered` and the default take in multiples of DP-SIPS, as far as they were run."""
+#: What the report says in multiples of another peer.
+BESIDE = (
+    ("dpsel-steered", "Steered", "dpsel", "DP-SIPS"),
+    ("dpsel-auto", "The default", "dpsel", "DP-SIPS"),
+    ("dpsel-matching", "Matching", "dpsel-greedy", "UnitGreedy"),
+    ("dpsel-screening", "Matching with screening", "dpsel-greedy", "UnitGreedy"),
+)
+
+
+def in_multiples(summaries: list[measure.Summary]) -> list[str]:
+    """What some mechanisms take in multiples of others, as far as they were run."""
     by_peer = {one.peer: one for one in summaries}
-    sips, found = by_peer.get("dpsel"), []
-    for name, one in (("Steered", by_peer.get("dpsel-steered")), ("The default", by_peer.get("dpsel-auto"))):
-        if sips is not None and one is not None:
-            time, cpu = one.own_seconds / sips.own_seconds, one.cpu_seconds / sips.cpu_seconds
-            memory = one.peak_mib / sips.peak_mib
+    found = []
+    for peer, name, other, other_name in BESIDE:
+        one, unit = by_peer.get(peer), by_peer.get(other)
+        if one is not None and unit is not None:
+            time, cpu = one.own_seconds / unit.own_seconds, one.cpu_seconds / unit.cpu_seconds
+            memory = one.peak_mib / unit.peak_mib
             found.append(
-                f"{name} in multiples of DP-SIPS: time {time:.2f}, cpu {cpu:.2f}, memory {memory:.2f}.\n"
+                f"{name} in multiples of {other_name}: time {time:.2f}, cpu {cpu:.2f}, memory {memory:.2f}.\n"
             )
     return found
 

@@ -27,6 +27,9 @@ PEERS: dict[str, Peer] = {
     "dpsel-steered": Peer("dpsel_job", "dpsel, Steered of 30 rounds", ("--mechanism", "steered")),
     "dpsel-auto": Peer("dpsel_job", "dpsel, the default", ("--mechanism", "auto")),
     "dpsel-weighted": Peer("dpsel_job", "dpsel, WeightedGaussian", ("--mechanism", "weighted")),
+    "dpsel-greedy": Peer("dpsel_job", "dpsel, UnitGreedy", ("--mechanism", "greedy")),
+    "dpsel-matching": Peer("dpsel_job", "dpsel, Matching", ("--mechanism", "matching")),
+    "dpsel-screening": Peer("dpsel_job", "dpsel, Matching with screening", ("--mechanism", "screening")),
     "polars-streaming": Peer("polars_count", "polars streaming, distinct users per item (not private)"),
     "polars-memory": Peer(
         "polars_count", "polars in memory, distinct users per item (not private)", ("--engine", "in-memory")

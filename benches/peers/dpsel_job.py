@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benches.parameters import DELTA, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
+from benches.parameters import DELTA, EPSILON, MAX_ITEMS_PER_USER, RATIO, RHO, ROUNDS
 from benches.peers import _harness
 
 
@@ -11,24 +11,28 @@ def prepare(args):
 
     # The import is not part of the job, and dpsel imports its parts when they are first named.
     _ = dpsel.select_partitions, dpsel.ZCDP
+    zcdp, approximate = dpsel.ZCDP(rho=RHO, delta=DELTA), dpsel.ApproxDP(epsilon=EPSILON, delta=DELTA)
     mechanisms = {
-        "sips": dpsel.Sips(rounds=ROUNDS, ratio=RATIO),
-        "steered": dpsel.Steered(),
-        "auto": "auto",
-        "weighted": dpsel.WeightedGaussian(),
+        "sips": (zcdp, dpsel.Sips(rounds=ROUNDS, ratio=RATIO)),
+        "steered": (zcdp, dpsel.Steered()),
+        "auto": (zcdp, "auto"),
+        "weighted": (zcdp, dpsel.WeightedGaussian()),
+        "greedy": (approximate, dpsel.UnitGreedy()),
+        "matching": (approximate, dpsel.Matching()),
+        "screening": (approximate, dpsel.Matching(screening=True)),
     }
-    return args.threads, mechanisms[args.mechanism]
+    return args.threads, *mechanisms[args.mechanism]
 
 
 def job(path: str, prepared) -> int:
     import dpsel
 
-    threads, mechanism = prepared
+    threads, privacy, mechanism = prepared
     release = dpsel.select_partitions(
         path,
         user="user",
         item="item",
-        privacy=dpsel.ZCDP(rho=RHO, delta=DELTA),
+        privacy=privacy,
         max_items_per_user=MAX_ITEMS_PER_USER,
         mechanism=mechanism,
         threads=threads,
@@ -44,4 +48,9 @@ def end() -> None:
 
 
 if __name__ == "__main__":
-    _harness.run(job, prepare, end, mechanism=("sips", "steered", "auto", "weighted"))
+    _harness.run(
+        job,
+        prepare,
+        end,
+        mechanism=("sips", "steered", "auto", "weighted", "greedy", "matching", "screening"),
+    )
