@@ -32,6 +32,9 @@ def main() -> None:
     runs: list[measure.Run] = []
     for dataset in datasets(args):
         chosen = [peer for peer in peers if args.peers or dataset.users <= PEERS[peer].most_users]
+        if not chosen:
+            print(f"{dataset.name}: no peer takes so many users unless it is named with --peers")
+            continue
         path = data.ensure(dataset, args.data)
         for one in measure.interleave(chosen, dataset.name, path, repeats=args.repeats, threads=args.threads):
             print(
@@ -50,7 +53,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), help="only these, whatever the size")
     parser.add_argument(
-        "--all", action="store_true", help="with the slow peers (PySpark; plain Python at 50,000 users)"
+        "--all",
+        action="store_true",
+        help="with PySpark, plain Python at 50,000 users, UnitGreedy and Matching",
     )
     parser.add_argument("--users", type=int, nargs="+", default=[500_000])
     parser.add_argument("--kinds", nargs="+", choices=data.KINDS, default=list(data.KINDS))

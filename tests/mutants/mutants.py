@@ -1599,8 +1599,8 @@ MUTANTS = [
     Mutant(
         "items far behind the first in no order",
         CORE + "weighting/matching/offers.rs",
-        "words[far..].sort_by_key(|word| Reverse(place(*word)));",
-        "words[far..].sort_by_key(|word| place(*word));",
+        "words[far..].sort_by_key(|word| Reverse(level(*word)));",
+        "words[far..].sort_by_key(|word| level(*word));",
         ("cargo:weighting::tests::matching",),
     ),
     Mutant(

@@ -9,7 +9,7 @@
 //!
 //! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them.
 //!
-//! [`Decider`] decides one item in any of them, here and in the exchange.
+//! [`Decider`] decides one item in any of them but the ranking ones, here and in the exchange.
 
 mod calibration;
 mod decision;

@@ -46,31 +46,31 @@ impl<'a> Ranked<'a> {
     ///
     /// # Errors
     /// Interruption.
-    pub(super) fn places(&self, control: &Control) -> Result<Vec<i64>> {
+    pub(super) fn noisy_levels(&self, control: &Control) -> Result<Vec<i64>> {
         let codes = self.vocabulary.code_bound();
         let threads = parallel::threads_for(codes, control);
         let step = codes.div_ceil(parallel::parts_for(threads)).next_multiple_of(BLOCK).max(BLOCK);
-        let mut places = vec![0; codes];
-        let parts = (0..).step_by(step).zip(places.chunks_mut(step)).collect();
+        let mut levels = vec![0; codes];
+        let parts = (0..).step_by(step).zip(levels.chunks_mut(step)).collect();
         parallel::map(threads, parts, |(first, part): (usize, &mut [i64])| {
             for (first, block) in (first..).step_by(BLOCK).zip(part.chunks_mut(BLOCK)) {
                 self.fill(first, block);
             }
         });
         control.check()?;
-        Ok(places)
+        Ok(levels)
     }
 
     /// Set to the noisy numbers of units of the items from this code on.
-    fn fill(&self, start: usize, places: &mut [i64]) {
-        let codes = start..start + places.len();
-        let mut first = vec![0; places.len()];
+    fn fill(&self, start: usize, levels: &mut [i64]) {
+        let codes = start..start + levels.len();
+        let mut first = vec![0; levels.len()];
         let digests = self.vocabulary.digests_from(codes.clone());
         self.words.fill(&digests, &mut first);
         let items = self.histogram.weights(codes).zip(digests).zip(first);
-        for (place, ((weight, digest), first)) in places.iter_mut().zip(items) {
+        for (level, ((weight, digest), first)) in levels.iter_mut().zip(items) {
             let mut bits = ItemBits::new(self.key, Purpose::Ranking, digest, first);
-            *place = self.ranking.noisy(weight / UNIT, &mut bits);
+            *level = self.ranking.noisy(weight / UNIT, &mut bits);
         }
     }
 }

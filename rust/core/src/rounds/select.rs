@@ -41,7 +41,7 @@ fn plain_bytes(calibration: &Calibration, totals: Totals) -> usize {
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
 /// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`]. A ranking round
-///    decides nothing and ends here, see [`Ranked::places`].
+///    decides nothing and ends here, see [`Ranked::noisy_levels`].
 /// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
@@ -75,7 +75,7 @@ pub fn select_rounds(
         weigh_round(&mut histogram, &contributions, weighting, guidance, key, control)?;
         if let Some(rule) = round.rule.ranking() {
             let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
-            ranking = Some(ranked.places(control)?);
+            ranking = Some(ranked.noisy_levels(control)?);
             // The next round writes the weights when all else of it is gone, so these would be in memory beside it.
             histogram = WeightHistogram::new(codes);
             control.end_phase();

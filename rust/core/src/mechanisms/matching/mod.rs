@@ -31,7 +31,7 @@ const LEAST_RATE: f64 = 1.0 / (1_u64 << 50) as f64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Matching {
-    /// Whether a first assignment sets the order of the items.
+    /// Whether a first assignment sets the order of the items: a ranking round.
     #[serde(default)]
     pub screening: bool,
 }
@@ -53,7 +53,7 @@ impl Matching {
         let (above, below) = (mul_down(ADDING, epsilon), mul_down(REMOVING, epsilon));
         if above < LEAST_RATE {
             return Err(Error::Calibration {
-                what: format!("noise of a ranking for epsilon = {epsilon:e}, whose numbers exceed 64 bits"),
+                what: format!("an order of the items for epsilon = {epsilon:e}, which would be noise alone"),
                 fix: "raise epsilon, or leave screening out",
             });
         }

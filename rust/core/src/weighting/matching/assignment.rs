@@ -1,15 +1,17 @@
 //! Users assigned to slots of items, slot after slot, by augmenting paths.
 //!
-//! The slots of an item are interchangeable, so the search goes from item to item. It looks for a holder of the item
+//! An item is named by its turn here, the place in the order of offers. The slots of an item are interchangeable, so the search goes from item to item. It looks for a holder of the item
 //! who is free, or who can leave its item because that item finds another holder, and so on.
 
 use super::holders::Holders;
-use super::number::Number;
+use super::user_number::UserNumber;
 use crate::Result;
 use crate::runtime::Control;
 
 /// Stands for no item: the user fills no slot.
 const FREE: u32 = u32::MAX;
+/// Stands for no user: there is no item before this one.
+const NOBODY: u32 = u32::MAX;
 /// Users looked at between two checks for an interruption.
 const CHECKED: usize = 1 << 20;
 
@@ -55,7 +57,7 @@ pub(super) struct Assignment<'a, N> {
 pub(super) const BYTES: (usize, usize) =
     (size_of::<u32>() + size_of::<Mark>() + size_of::<Step>(), size_of::<u32>());
 
-impl<'a, N: Number> Assignment<'a, N> {
+impl<'a, N: UserNumber> Assignment<'a, N> {
     /// No slot is filled. `free` of the `users` keep an item.
     pub(super) fn new(holders: &'a Holders<N>, users: usize, free: usize, control: &'a Control) -> Self {
         let items = holders.items();
@@ -65,7 +67,7 @@ impl<'a, N: Number> Assignment<'a, N> {
             free,
             next: vec![0; items],
             marks: vec![Mark::Open; items],
-            queue: Vec::new(),
+            queue: Vec::with_capacity(items),
             looked: 0,
             control,
         }
@@ -124,7 +126,7 @@ impl<'a, N: Number> Assignment<'a, N> {
     /// Look for an augmenting path from an item without free holders, and move the users along it.
     fn search(&mut self, item: u32) -> Result<bool> {
         self.queue.clear();
-        self.reach(Step { item, from: 0, taken: FREE });
+        self.reach(Step { item, from: 0, taken: NOBODY });
         let mut at = 0;
         while let Some(&Step { item, .. }) = self.queue.get(at) {
             let users = self.holders.users_of(item);
@@ -162,14 +164,14 @@ impl<'a, N: Number> Assignment<'a, N> {
     /// Give a slot of the last item of the queue to a free user, the slot that this frees to the item before it, and so
     /// on, up to the first item.
     fn augment(&mut self, mut user: u32) {
-        let mut place = self.queue.len() - 1;
+        let mut at = self.queue.len() - 1;
         loop {
-            let Step { item, from, taken } = self.queue[place];
+            let Step { item, from, taken } = self.queue[at];
             self.filled[user as usize] = item;
-            if place == 0 {
+            if at == 0 {
                 return;
             }
-            (user, place) = (taken, from);
+            (user, at) = (taken, from);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The users of each item: the kept items of all users, turned around.
 
-use super::number::Number;
 use super::places::Places;
+use super::user_number::UserNumber;
 use crate::Result;
 use crate::bounding::BoundedContributions;
 use crate::runtime::Control;
@@ -15,51 +15,50 @@ pub(super) struct Holders<N> {
     users: Array<N>,
 }
 
-impl<N: Number> Holders<N> {
-    /// Turn the kept items around. `items` are the codes of the items by their turns, `holders` the numbers of users of
-    /// all codes.
+impl<N: UserNumber> Holders<N> {
+    /// Turn the kept items around.
     ///
     /// # Errors
     /// Interruption.
     pub(super) fn of(
         contributions: &BoundedContributions,
-        items: &[u32],
-        holders: Vec<u32>,
+        codes: &[u32],
+        counts: Vec<u32>,
         control: &Control,
     ) -> Result<Self> {
-        let all = items.iter().map(|code| holders[*code as usize] as usize).sum();
-        Self::with_places(contributions, (items, holders), (all, all), control)
+        let all = counts.iter().map(|count| *count as usize).sum();
+        Self::with_places(contributions, (codes, counts), (all, all), control)
     }
 
     /// Turn the kept items around. There are `all` of them, and places reach up to `most`.
     fn with_places(
         contributions: &BoundedContributions,
-        (items, holders): (&[u32], Vec<u32>),
+        (codes, counts): (&[u32], Vec<u32>),
         (all, most): (usize, usize),
         control: &Control,
     ) -> Result<Self> {
-        let mut next = Places::zeroed(holders.len(), most);
+        let mut next = Places::zeroed(counts.len(), most);
         let mut sum = 0;
-        for code in items {
+        for code in codes {
             let code = *code as usize;
             next.set(code, sum);
-            sum += holders[code] as usize;
+            sum += counts[code] as usize;
         }
-        drop(holders);
+        drop(counts);
         control.check()?;
         let mut users = Array::zeroed(all);
-        let slots = users.as_mut_slice();
+        let lists = users.as_mut_slice();
         for (user, number) in (0..contributions.users()).zip(0_u32..) {
             for &code in contributions.kept_items(user) {
                 let place = next.get(code as usize);
-                slots[place] = N::new(number);
+                lists[place] = N::new(number);
                 next.set(code as usize, place + 1);
             }
         }
         control.check()?;
         // Each item now ends where the one after it starts.
-        let mut starts = Places::zeroed(items.len() + 1, most);
-        for (turn, code) in (1..).zip(items) {
+        let mut starts = Places::zeroed(codes.len() + 1, most);
+        for (turn, code) in (1..).zip(codes) {
             starts.set(turn, next.get(*code as usize));
         }
         Ok(Self { starts, users })
@@ -87,19 +86,19 @@ mod tests {
     use crate::random::ReleaseKey;
     use crate::weighting::order::Visits;
 
-    fn each_item_has_its_users<N: Number>(is_wide: bool) {
+    fn each_item_has_its_users<N: UserNumber>(is_wide: bool) {
         let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
         let rows: Vec<(u64, u64)> = (0..90_000).map(|row| (row * row % 899, row * 7 % 1310)).collect();
         let bound = L0Bound::new(5).unwrap();
         let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
         let visits = Visits { contributions: &bounded, key: &key, control: &control };
-        let Offers { items, holders } = Offers::of(visits, None).unwrap();
-        let all = holders.iter().sum::<u32>() as usize;
+        let Offers { codes, counts } = Offers::of(visits, None).unwrap();
+        let all = counts.iter().sum::<u32>() as usize;
         let most = if is_wide { usize::MAX } else { all };
-        let found = Holders::<N>::with_places(&bounded, (&items, holders), (all, most), &control).unwrap();
+        let found = Holders::<N>::with_places(&bounded, (&codes, counts), (all, most), &control).unwrap();
         assert_eq!(matches!(found.starts, Places::Wide(_)), is_wide);
-        assert_eq!(found.items(), items.len());
-        for (item, code) in (0..).zip(&items) {
+        assert_eq!(found.items(), codes.len());
+        for (item, code) in (0..).zip(&codes) {
             let of_user = |user: &u32| bounded.kept_items(*user as usize).contains(code);
             let users: Vec<u32> = (0..).take(bounded.users()).filter(of_user).collect();
             assert_eq!(found.users_of(item).iter().map(|user| user.get()).collect::<Vec<_>>(), users);

@@ -6,16 +6,17 @@
 
 mod assignment;
 mod holders;
-mod number;
 mod offers;
 mod places;
+mod user_number;
 
 use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
 use self::holders::Holders;
-use self::number::Number;
 use self::offers::Offers;
+use self::places::Places;
+use self::user_number::UserNumber;
 use super::histogram::WeightHistogram;
 use super::order::Visits;
 use crate::Result;
@@ -36,7 +37,7 @@ pub struct Matching {
 impl Matching {
     /// The weights of one round: one unit for each kept slot.
     ///
-    /// Items come in descending order of their places in the `ranking`, if there is one, and then by their digests.
+    /// Items come in descending order of their noisy levels, if the `ranking` has them, and then by their digests.
     ///
     /// # Contract
     /// Adding a user raises the weight of at most one item, by one unit, and lowers none, if the ranking stays.
@@ -48,7 +49,7 @@ impl Matching {
     ) -> Result<()> {
         let charged = charge(visits)?;
         let offers = Offers::of(visits, ranking)?;
-        if visits.contributions.users() <= <[u8; 3]>::USERS {
+        if user_number::are_few(visits.contributions.users()) {
             self.fill::<[u8; 3]>(visits, offers, histogram)?;
         } else {
             self.fill::<u32>(visits, offers, histogram)?;
@@ -57,37 +58,38 @@ impl Matching {
         Ok(())
     }
 
-    /// The weights, from lists of users that have such numbers.
-    fn fill<N: Number>(
+    /// The weights. Lists of users have their numbers as `N`.
+    fn fill<N: UserNumber>(
         self,
         visits: Visits<'_>,
-        Offers { items, holders }: Offers,
+        Offers { codes, counts }: Offers,
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
-        let holders = Holders::<N>::of(visits.contributions, &items, holders, visits.control)?;
+        let holders = Holders::<N>::of(visits.contributions, &codes, counts, visits.control)?;
         let filled = self.assign(visits, &holders)?;
         drop(holders);
-        histogram.set_sums(filled.iter().map(|item| (items[*item as usize], UNIT)));
+        histogram.set_sums(filled.iter().map(|turn| (codes[*turn as usize], UNIT)));
         Ok(())
     }
 
     /// The turns of the items whose slots are filled, one for each kept slot.
-    fn assign<N: Number>(self, visits: Visits<'_>, holders: &Holders<N>) -> Result<Vec<u32>> {
+    fn assign<N: UserNumber>(self, visits: Visits<'_>, holders: &Holders<N>) -> Result<Vec<u32>> {
         let Visits { contributions, control, .. } = visits;
         let users = contributions.users();
         let free = (0..users).filter(|user| !contributions.kept_items(*user).is_empty()).count();
         let mut assignment = Assignment::new(holders, users, free, control);
-        let mut open = self.quotas(&mut assignment, holders.items(), control)?;
+        let mut growing = self.quotas(&mut assignment, holders.items(), control)?;
         for _ in self.quota..self.most {
             control.check()?;
-            let mut still = Vec::new();
-            for item in open {
-                if assignment.offer(item)? {
-                    still.push(item);
+            let mut kept = 0;
+            for at in 0..growing.len() {
+                if assignment.offer(growing[at])? {
+                    growing[kept] = growing[at];
+                    kept += 1;
                 }
             }
-            open = still;
-            if open.is_empty() {
+            growing.truncate(kept);
+            if growing.is_empty() {
                 break;
             }
         }
@@ -97,7 +99,7 @@ impl Matching {
     /// Offer the slots of the quota; returns the items that keep all of theirs.
     ///
     /// No other item would keep a further slot.
-    fn quotas<N: Number>(
+    fn quotas<N: UserNumber>(
         self,
         assignment: &mut Assignment<'_, N>,
         items: usize,
@@ -105,7 +107,7 @@ impl Matching {
     ) -> Result<Vec<u32>> {
         let quota = self.quota.min(self.most);
         let tally = control.tally(WEIGHING, items);
-        let (mut turns, mut full) = (0_u32.., Vec::new());
+        let (mut turns, mut full) = (0_u32.., Vec::with_capacity(items));
         for first in (0..items).step_by(TALLIED) {
             control.check()?;
             let some = TALLIED.min(items - first);
@@ -128,14 +130,13 @@ impl Matching {
 pub(super) fn bytes(totals: Totals) -> usize {
     let Totals { users, codes, rows } = totals;
     let (per_item, per_user) = assignment::BYTES;
-    // Only items that somebody keeps have a turn: its code, and twice its number while it is open. What puts them in
-    // order takes less, and is gone before.
+    // Only items that somebody keeps have a turn: its code, and its number while the item grows. What puts them in order
+    // takes less, and is gone before.
     let turns = codes.min(rows);
-    let place = if u32::try_from(rows).is_ok() { size_of::<u32>() } else { size_of::<usize>() };
-    codes * (size_of::<u32>() + place)
-        + turns * (per_item + place + 3 * size_of::<u32>())
+    codes * (size_of::<u32>() + Places::width(rows))
+        + turns * (per_item + Places::width(rows) + 2 * size_of::<u32>())
         + users * per_user
-        + rows * if users <= <[u8; 3]>::USERS { size_of::<[u8; 3]>() } else { size_of::<u32>() }
+        + rows * user_number::width(users)
 }
 
 /// Count this memory.

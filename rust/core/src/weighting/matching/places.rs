@@ -10,7 +10,12 @@ pub(super) enum Places {
 impl Places {
     /// So many zeros that may become places up to `most`.
     pub(super) fn zeroed(len: usize, most: usize) -> Self {
-        if u32::try_from(most).is_ok() { Self::Narrow(vec![0; len]) } else { Self::Wide(vec![0; len]) }
+        if are_narrow(most) { Self::Narrow(vec![0; len]) } else { Self::Wide(vec![0; len]) }
+    }
+
+    /// Bytes of each place.
+    pub(super) fn width(most: usize) -> usize {
+        if are_narrow(most) { size_of::<u32>() } else { size_of::<usize>() }
     }
 
     #[inline]
@@ -37,4 +42,9 @@ impl Places {
             Self::Wide(places) => places.len(),
         }
     }
+}
+
+/// Whether places up to `most` have 32 bits.
+fn are_narrow(most: usize) -> bool {
+    u32::try_from(most).is_ok()
 }
