@@ -23,7 +23,7 @@ def chosen(epsilon: float, delta: float, limit: int, *, with_weights: bool = Fal
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "limit"), [(50.0, 1e-5, 20), (40.0, 1e-9, 300), (60.0, 0.1, 3000)]
+    ("epsilon", "delta", "limit"), [(50.0, 1e-5, 20), (40.0, 1e-9, 300), (60.0, 0.1, 3000), (100.0, 1e-6, 10)]
 )
 def test_sips_is_taken_where_noise_is_too_coarse_for_scores(epsilon, delta, limit) -> None:
     with pytest.raises(dpsel.exceptions.CalibrationError, match="128 bits"):
@@ -33,9 +33,14 @@ def test_sips_is_taken_where_noise_is_too_coarse_for_scores(epsilon, delta, limi
             mechanisms=dpsel.Steered(),
         )
     release = chosen(epsilon, delta, limit)
-    assert "Sips(" in repr(release)
+    assert release.report["request"]["mechanism"] == dpsel.Sips(release="curve").to_json()
     assert "finer than 128 bits" in release.report.to_json()
     assert dpsel.check(release.report).ok
+
+
+def test_with_weights_noise_is_taken_there() -> None:
+    release = chosen(50.0, 0.01, 10, with_weights=True)
+    assert release.report["request"]["mechanism"] == dpsel.Sips().to_json()
 
 
 @pytest.mark.parametrize(
@@ -106,3 +111,13 @@ def test_no_payment_is_kept() -> None:
     gc.collect()
     # Not `isinstance`, which would ask proxies of other tests.
     assert not [each for each in gc.get_objects() if type(each) is kind and each.label == "kept by nobody"]
+
+
+@pytest.mark.parametrize(
+    "mechanism", [dpsel.Matching(), dpsel.UnitGreedy(), dpsel.GreedyFrequency(), dpsel.OneItem()]
+)
+def test_a_mechanism_without_noise_names_another_one_for_zcdp(mechanism) -> None:
+    privacy = dpsel.ZCDP(rho=0.1, delta=1e-6)
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="such as Steered"):
+        dpsel.plan(privacy=privacy, max_items_per_user=1, mechanisms=mechanism)
+    assert dpsel.plan(privacy=privacy, max_items_per_user=1, mechanisms=dpsel.Steered()).rows

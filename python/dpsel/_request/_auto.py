@@ -100,11 +100,8 @@ _MOST_WITH_REACH: Final = 1_000
 #: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
 _CURVES_ABOVE: Final = 1.5
-#: Beyond this epsilon nothing was compared. `Steered` may have no calibration then, so curves are chosen for
-#: small limits.
-_LARGE_EPSILON: Final = 10.0
-_SMALL_LIMIT: Final = 20
-
+#: Beyond this epsilon looks were not compared.
+_LOOK_UP_TO: Final = 10.0
 
 #: A look at the lengths of lists pays for these epsilons, and for one item per user from `_CURVES_ABOVE` on.
 _LOOK_FROM: Final = 3.0
@@ -133,7 +130,7 @@ def _choose_or_look(
 
 def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByLength | None:
     """Return a look that keeps the usual mechanism for long lists, if one pays (decision note 0008)."""
-    if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LARGE_EPSILON:
+    if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LOOK_UP_TO:
         return None
     if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
         return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE, share=_SHARE_FOR_ONE)
@@ -147,13 +144,18 @@ def _choose(
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
         return _best_counts(privacy, 1, counts, _COUNTS_FOR_ONE_ITEM)
-    if not with_weights and (why := _why_curves(privacy, max_items_per_user)):
-        return Sips(release="curve"), f"auto: {why}"
+    # Curves have neither weights nor a guarantee in zCDP.
+    rounds = Sips() if with_weights or not isinstance(privacy, ApproxDP) else Sips(release="curve")
+    if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and privacy.epsilon > _CURVES_ABOVE:
+        return rounds, (
+            f"auto: with a limit of 1 and an epsilon above {_CURVES_ABOVE:g}, rounds in which a user's next "
+            "items move up typically release the most; not where nearly all users own one item"
+        )
     steered = "auto: weights that are steered to where they are needed typically release the most"
     has_reach = max_items_per_user <= _MOST_WITH_REACH
     mechanism = Steered(reach=_REACH) if has_reach else Steered()
     if not _is_possible(mechanism, privacy, max_items_per_user, with_weights=with_weights, counts=counts):
-        return Sips(), (
+        return rounds, (
             "auto: at this epsilon and delta steered rounds need noise finer than 128 bits; rounds in "
             "which a user's next items move up do not"
         )
@@ -180,23 +182,6 @@ def _is_possible(
     except CalibrationError:
         return False
     return True
-
-
-def _why_curves(privacy: Privacy, limit: int) -> str | None:
-    """Return why release curves are chosen, if they are."""
-    if not isinstance(privacy, ApproxDP):
-        return None
-    if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
-        return (
-            f"with a limit of 1 and an epsilon above {_CURVES_ABOVE:g}, rounds in which a user's next items "
-            "move up typically release the most; not where nearly all users own one item"
-        )
-    if limit < _SMALL_LIMIT and privacy.epsilon > _LARGE_EPSILON:
-        return (
-            f"with an epsilon above {_LARGE_EPSILON:g} and a limit below {_SMALL_LIMIT}, release curves, "
-            "which exist for a very small delta too"
-        )
-    return None
 
 
 _COUNTS_FOR_ONE_ITEM: Final = (

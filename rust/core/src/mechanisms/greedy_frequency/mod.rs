@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
 use super::shared::policy::{cutoff, validate as validate_policy};
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
@@ -110,7 +110,7 @@ impl Mechanism for GreedyFrequency {
         self.validate()?;
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("GreedyFrequency")),
-            Privacy::Zcdp { .. } => Err(no_curve_zcdp("GreedyFrequency")),
+            Privacy::Zcdp { .. } => Err(no_zcdp_without_noise("GreedyFrequency")),
             Privacy::ApproxDp { epsilon, delta } => {
                 let round = match self.calibration {
                     GreedyCalibration::Curve => Self::by_curve(epsilon, delta)?,

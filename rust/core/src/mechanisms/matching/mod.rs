@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
@@ -86,7 +86,7 @@ impl Mechanism for Matching {
     fn calibrate(&self, privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("Matching")),
-            Privacy::Zcdp { .. } => Err(no_curve_zcdp("Matching")),
+            Privacy::Zcdp { .. } => Err(no_zcdp_without_noise("Matching")),
             Privacy::ApproxDp { epsilon, delta } if self.screening => Self::screened(epsilon, delta),
             Privacy::ApproxDp { epsilon, delta } => Self::plain(epsilon, delta),
         }

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
@@ -30,7 +30,7 @@ impl Mechanism for OneItem {
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("OneItem")),
-            Privacy::Zcdp { .. } => Err(no_curve_zcdp("OneItem")),
+            Privacy::Zcdp { .. } => Err(no_zcdp_without_noise("OneItem")),
             Privacy::ApproxDp { .. } if bound.get() > 1 => Err(Error::Incompatible {
                 what: "OneItem needs max_items_per_user = 1; with more items its guarantee does not hold"
                     .into(),

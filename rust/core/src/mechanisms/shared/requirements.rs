@@ -34,6 +34,14 @@ pub(in crate::mechanisms) fn no_curve_zcdp(mechanism: &str) -> Error {
     }
 }
 
+/// The same, of a mechanism that has no noise to choose instead.
+pub(in crate::mechanisms) fn no_zcdp_without_noise(mechanism: &str) -> Error {
+    Error::Incompatible {
+        what: format!("{mechanism} decides by a release curve, which has no guarantee in zCDP"),
+        fix: "use ApproxDP(epsilon=..., delta=...), or a mechanism with Gaussian noise, such as Steered",
+    }
+}
+
 /// 1/sqrt(2 rho), rounded up: the noise of rho-zCDP for L2 sensitivity 1 (Bun and Steinke 2016, Proposition 1.6).
 pub(in crate::mechanisms) fn zcdp_sigma(rho: f64) -> f64 {
     div_up(1.0, sqrt_down(mul_down(2.0, rho)))

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
@@ -36,7 +36,7 @@ impl Mechanism for UnitGreedy {
     fn calibrate(&self, privacy: Privacy, _bound: L0Bound) -> Result<Calibration> {
         match privacy.validate()? {
             Privacy::PureDp { .. } => Err(no_pure_dp("UnitGreedy")),
-            Privacy::Zcdp { .. } => Err(no_curve_zcdp("UnitGreedy")),
+            Privacy::Zcdp { .. } => Err(no_zcdp_without_noise("UnitGreedy")),
             Privacy::ApproxDp { epsilon, delta } => {
                 let curve = l1_curve(epsilon, delta, UNIT)?;
                 // A multiple of the quantum, which is a whole unit.
