@@ -1597,6 +1597,20 @@ MUTANTS = [
         ("cargo:weighting::tests::matching",),
     ),
     Mutant(
+        "items whose digests begin alike in the order of codes",
+        CORE + "weighting/matching/offers.rs",
+        "        order_ties(&mut words, |item| digests.get(ItemCode(item)).0);\n",
+        "        order_ties(&mut words, |item| item.into());\n",
+        ("cargo:order_of_whole_digests",),
+    ),
+    Mutant(
+        "noise of a ranking from another item",
+        CORE + "rounds/ranked.rs",
+        "let parts = (0..).step_by(step).zip(",
+        "let parts = (0..).step_by(BLOCK).zip(",
+        ("cargo:noise_of_an_item_is_its_own",),
+    ),
+    Mutant(
         "items far behind the first in no order",
         CORE + "weighting/matching/offers.rs",
         "words[far..].sort_by_key(|word| Reverse(level(*word)));",

@@ -11,7 +11,8 @@ use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
 use crate::{Error, Result};
 
 /// What a mechanism without a way needs (`docs/performance.md`).
-const NEEDED: &str = "all rows in memory, about 17 bytes for each and 60 for each distinct item";
+const NEEDED: &str =
+    "all rows in memory, about 17 bytes for each, 60 for each distinct item and 45 for each user";
 
 /// The request, or those between which a look chooses. All of them run on the disk.
 pub(super) struct Possible(Vec<(CalibratedSelect, Way)>);

@@ -74,3 +74,34 @@ impl<'a> Ranked<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+    use crate::contributions::testing::contributions;
+
+    /// More items than one thread takes, so that there are many parts of them.
+    #[test]
+    fn the_noise_of_an_item_is_its_own_for_any_number_of_threads() {
+        let key = ReleaseKey::insecure_test([9; 32]);
+        let rows: Vec<(u64, u64)> = (0..150_000).map(|item| (item % 7, item)).collect();
+        let table = contributions(&rows, &key);
+        let vocabulary = &table.vocabulary;
+        let codes = vocabulary.code_bound();
+        let histogram = WeightHistogram::new(codes);
+        let ranking = Ranking { rate_above: 0.01, rate_below: 0.02 };
+        let ranked = Ranked::new((0, ranking), &histogram, vocabulary, &key).unwrap();
+        let levels = |threads| ranked.noisy_levels(&Control::new(NonZeroUsize::new(threads), None)).unwrap();
+        let one = levels(1);
+        let digests = vocabulary.digests_from(0..codes);
+        for (digest, level) in digests.into_iter().zip(&one).step_by(997) {
+            let mut bits = ItemBits::new(&key, Purpose::Ranking, digest, ranked.words.word(digest));
+            assert_eq!(*level, ranking.noisy(0, &mut bits));
+        }
+        for threads in [2, 5] {
+            assert_eq!(levels(threads), one, "{threads}");
+        }
+    }
+}

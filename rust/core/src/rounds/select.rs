@@ -76,7 +76,7 @@ pub fn select_rounds(
         if let Some(rule) = round.rule.ranking() {
             let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
             ranking = Some(ranked.noisy_levels(control)?);
-            // The next round writes the weights when all else of it is gone, so these would be in memory beside it.
+            // The next round writes the weights when most else of it is gone, so these would be in memory beside it.
             histogram = WeightHistogram::new(codes);
             control.end_phase();
             continue;

@@ -1,7 +1,8 @@
 //! Users assigned to slots of items, slot after slot, by augmenting paths.
 //!
-//! An item is named by its turn here, the place in the order of offers. The slots of an item are interchangeable, so the search goes from item to item. It looks for a holder of the item
-//! who is free, or who can leave its item because that item finds another holder, and so on.
+//! An item is named by its turn here, the place in the order of offers. The slots of an item are interchangeable, so the
+//! search goes from item to item. It looks for a holder of the item who is free, or who can leave its item because that
+//! item finds another holder, and so on.
 
 use super::holders::Holders;
 use super::user_number::UserNumber;

@@ -113,11 +113,4 @@ mod tests {
             each_item_has_its_users::<[u8; 3]>(is_wide);
         }
     }
-
-    #[test]
-    fn three_bytes_hold_numbers_up_to_their_most() {
-        for user in [0, 1, 255, 256, 65_535, 65_536, (1 << 24) - 1] {
-            assert_eq!(<[u8; 3]>::new(user).get(), user);
-        }
-    }
 }

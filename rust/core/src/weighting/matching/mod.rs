@@ -130,8 +130,8 @@ impl Matching {
 pub(super) fn bytes(totals: Totals) -> usize {
     let Totals { users, codes, rows } = totals;
     let (per_item, per_user) = assignment::BYTES;
-    // Only items that somebody keeps have a turn: its code, and its number while the item grows. What puts them in order
-    // takes less, and is gone before.
+    // Only items that somebody keeps have a turn: its code, and its number while the item grows. What puts them in
+    // order takes less, and is gone before.
     let turns = codes.min(rows);
     codes * (size_of::<u32>() + Places::width(rows))
         + turns * (per_item + Places::width(rows) + 2 * size_of::<u32>())

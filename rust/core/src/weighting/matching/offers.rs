@@ -73,3 +73,32 @@ fn held_words(counts: &[u32], vocabulary: &Vocabulary) -> Vec<u64> {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::L0Bound;
+    use crate::bounding::BoundedContributions;
+    use crate::contributions::testing::contributions;
+    use crate::random::{ReleaseKey, agree};
+    use crate::runtime::Control;
+
+    /// So many items that some digests agree in all bits that are sorted with the codes.
+    #[test]
+    fn items_come_in_the_order_of_whole_digests() {
+        let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
+        let rows: Vec<(u64, u64)> = (0..400_000).map(|item| (item % 7, item)).collect();
+        let bound = L0Bound::new(100_000).unwrap();
+        let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        let Offers { codes, counts } = Offers::of(visits, None).unwrap();
+        assert_eq!((codes.len(), counts.iter().sum::<u32>()), (400_000, 400_000));
+        let digests = bounded.vocabulary().digests();
+        let words: Vec<u128> = codes.iter().map(|code| digests.get(ItemCode(*code)).0).collect();
+        assert!(words.is_sorted());
+        let pairs = words.windows(2);
+        let close = |pair: &&[u128]| agree(with_code(pair[0], 0), with_code(pair[1], 0));
+        // Eighteen are expected, half of them with codes in the other order.
+        assert!(pairs.filter(close).count() > 4);
+    }
+}

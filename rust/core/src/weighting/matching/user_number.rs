@@ -41,7 +41,8 @@ impl UserNumber for [u8; 3] {
 
     #[inline]
     fn new(user: u32) -> Self {
-        let [first, second, third, _] = user.to_le_bytes();
+        let [first, second, third, fourth] = user.to_le_bytes();
+        debug_assert_eq!(fourth, 0, "few users have numbers below 2^24");
         [first, second, third]
     }
 
@@ -49,5 +50,20 @@ impl UserNumber for [u8; 3] {
     fn get(self) -> u32 {
         let [first, second, third] = self;
         u32::from_le_bytes([first, second, third, 0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_bytes_hold_all_numbers_of_few_users() {
+        assert!(are_few(1 << 24) && !are_few((1 << 24) + 1));
+        assert_eq!((width(1 << 24), width((1 << 24) + 1)), (3, 4));
+        let last = u32::try_from(<[u8; 3]>::USERS - 1).unwrap();
+        for user in [0, 1, 255, 256, 65_535, 65_536, last] {
+            assert_eq!(<[u8; 3]>::new(user).get(), user);
+        }
     }
 }
