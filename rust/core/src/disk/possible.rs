@@ -10,7 +10,7 @@ use crate::runtime::Control;
 use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
 use crate::{Error, Result};
 
-/// What a mechanism without a way needs (`docs/performance.md`).
+/// What a mechanism without a way needs (`docs/guide/how-large.md`).
 const NEEDED: &str =
     "all rows in memory, about 17 bytes for each, 60 for each distinct item and 45 for each user";
 

@@ -28,18 +28,18 @@ pub(in crate::mechanisms) fn no_laplace_zcdp(mechanism: &str) -> Error {
 
 /// A release curve holds at one order of the Renyi divergence.
 pub(in crate::mechanisms) fn no_curve_zcdp(mechanism: &str) -> Error {
-    Error::Incompatible {
-        what: format!("{mechanism} decides by a release curve, which has no guarantee in zCDP"),
-        fix: "use ApproxDP(epsilon=..., delta=...), or Gaussian noise (release=\"noise\")",
-    }
+    curve_in_zcdp(mechanism, "use ApproxDP(epsilon=..., delta=...), or Gaussian noise (release=\"noise\")")
 }
 
 /// The same, of a mechanism that has no noise to choose instead.
 pub(in crate::mechanisms) fn no_zcdp_without_noise(mechanism: &str) -> Error {
-    Error::Incompatible {
-        what: format!("{mechanism} decides by a release curve, which has no guarantee in zCDP"),
-        fix: "use ApproxDP(epsilon=..., delta=...), or a mechanism with Gaussian noise, such as Steered",
-    }
+    let fix = "use ApproxDP(epsilon=..., delta=...), or a mechanism with Gaussian noise, such as Steered";
+    curve_in_zcdp(mechanism, fix)
+}
+
+fn curve_in_zcdp(mechanism: &str, fix: &'static str) -> Error {
+    let what = format!("{mechanism} decides by a release curve, which has no guarantee in zCDP");
+    Error::Incompatible { what, fix }
 }
 
 /// 1/sqrt(2 rho), rounded up: the noise of rho-zCDP for L2 sensitivity 1 (Bun and Steinke 2016, Proposition 1.6).
