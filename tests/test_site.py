@@ -162,6 +162,18 @@ def test_the_tutorial_shows_what_its_examples_print():
     assert outputs.shown(text, "learn/limits.md") == text
 
 
+def test_the_picture_of_speed_shows_the_table():
+    shown = read("images", "speed.svg")
+    found = figures.speed()
+    assert [list(seconds) for seconds in found.values()] == [["Sips", "Steered", "default", "polars"]] * 4
+    assert [
+        (kind, program)
+        for kind, seconds in found.items()
+        for program, each in seconds.items()
+        if f">{each:.2f}</text>" not in shown
+    ] == []
+
+
 def test_the_pictures_show_what_plans_say():
     shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
     assert shown["keep"] == figures.keep()

@@ -54,6 +54,16 @@ def noise() -> dict[str, Any]:
     return {"scale": row["scale"], "threshold": row["threshold"], "users_for_50": row["users_for_50"]}
 
 
+def speed() -> dict[str, dict[str, float]]:
+    """Seconds of each program, by the kind of rows: the first series of the page on performance."""
+    lines = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split("<!-- speed -->\n\n")[1]
+    head, _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines.split("\n\n")[0].splitlines()
+    )
+    columns = [(at, name.split(":")[0].strip("`")) for at, name in enumerate(head) if name.endswith(": s")]
+    return {row[0]: {name: float(row[at].split(" ")[0]) for at, name in columns} for row in rows}
+
+
 def needed() -> dict[str, Any]:
     """Users that an item needs for a release probability of 95 %, against each parameter."""
 

@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages Learn and Understand from `docs/images/learn.json`.
+"""Draws the pictures of the pages Learn and Understand from `docs/images/learn.json`, and that of speed.
 
 python website/pictures.py            draws them from the numbers in the file
 python website/pictures.py --write    computes the numbers again, then draws
@@ -28,6 +28,7 @@ def main(words: list[str]) -> None:
         "svg.hashsalt": "dpsel", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     }  # fmt: skip
+    saved("speed", speed(figures.speed()))
     saved("selection-1-cliff", cliff(numbers["keep"]))
     saved("selection-2-weights", weights())
     saved("selection-3-noise", noise(numbers["noise"]))
@@ -49,6 +50,25 @@ def axes_of(columns: int = 1, height: float = 3.8) -> tuple[Figure, list[Any]]:
     figure = Figure(figsize=(8.5, height), layout="constrained")
     made = figure.subplots(1, columns, squeeze=False)
     return figure, list(made[0])
+
+
+def speed(found: dict[str, dict[str, float]]) -> Figure:
+    """Seconds of each program, by the kind of rows."""
+    figure, (axes,) = axes_of()
+    programs = list(next(iter(found.values())))
+    for place, (program, color) in enumerate(zip(programs, (BLUE, GREEN, ORANGE, GREY), strict=True)):
+        bars = axes.bar(
+            [kind + (place - 1.5) * 0.2 for kind in range(len(found))],
+            [seconds[program] for seconds in found.values()],
+            width=0.2,
+            color=color,
+            label="polars, not private" if program == "polars" else program,
+        )
+        axes.bar_label(bars, fmt="{:.2f}", fontsize=8)
+    axes.set_xticks(range(len(found)), [kind.replace(", ", "\n") for kind in found])
+    axes.set_ylabel("seconds")
+    axes.legend(frameon=False, loc="upper left")
+    return figure
 
 
 def cliff(keep: dict[str, Any]) -> Figure:
