@@ -2,7 +2,7 @@
 
     python -m benches.accuracy path/to/folder --short imdb wiki_abstracts   # measures what is missing
     python -m benches.accuracy                                             # prints what was measured
-    python -m benches.accuracy --markdown docs/accuracy.md                 # puts the tables into the page
+    python -m benches.accuracy --markdown docs/accuracy.md                 # puts the ratios into the page
 
 The data sets, the guarantees and the file of sizes are those of `benches/releases.py`. All mechanisms get the
 same (epsilon, delta), by the accounting of this package, which is at least as good as that of their papers.
@@ -41,6 +41,8 @@ SEARCHED = 1_000_000
 MIDDLE = 1.765
 #: How the file names `UnitGreedy` with a table.
 TRUE_ORDER = "UnitGreedy(prior=...)"
+#: What stands before the table in the page.
+MARK = "<!-- benches.accuracy: ratios -->"
 #: Sets that had no part in the development of our mechanisms, by the beginning of their names.
 HELD_OUT = "deps_"
 
@@ -80,18 +82,17 @@ def rows() -> list[Row]:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--markdown", type=Path, help="put the tables between the marks of this page")
+    parser.add_argument("--markdown", type=Path, help="put the ratios after the mark of this page")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)
     for data in datasets(args.paths, args.short, args.most_rows):
         measure(figures, data, args.epsilons)
     if stale := figures.stale([mechanism for row in rows() for mechanism in row.mechanisms]):
         print(f"measured with another form of the mechanism: {', '.join(stale)}", file=sys.stderr)
-    texts = found(figures)
-    for name, text in texts.items():
-        print(f"{name}\n\n{text}")
+    for text in (ratios(figures), comparison(figures), long_table(figures)):
+        print(text)
     if args.markdown:
-        args.markdown.write_text(filled(args.markdown.read_text("utf-8"), texts), "utf-8")
+        args.markdown.write_text(filled(args.markdown.read_text("utf-8"), ratios(figures)), "utf-8")
 
 
 def measure(figures: Figures, data: Data, epsilons: list[float]) -> None:
@@ -266,18 +267,11 @@ def long_table(figures: Figures) -> str:
     return tables.markdown(("mechanism", *found), lines)
 
 
-def found(figures: Figures) -> dict[str, str]:
-    """Every table of the page, by its name in the page."""
-    return {"ratios": ratios(figures), "cases": comparison(figures), "mechanisms": long_table(figures)}
-
-
-def filled(page: str, texts: dict[str, str]) -> str:
-    """Put each table after the comment that names it, in place of the table that is there."""
-    for name, text in texts.items():
-        mark = re.escape(f"<!-- benches.accuracy: {name} -->")
-        page, times = re.subn(rf"({mark}\n\n)(\|.*\n)*", lambda at, text=text: at[1] + text, page)
-        if times != 1:
-            raise SystemExit(f"the page must have the comment of the table {name} once, found {times}")
+def filled(page: str, text: str) -> str:
+    """Put the table of ratios after its mark, in place of the table that is there."""
+    page, times = re.subn(rf"({MARK}\n\n)(\|.*\n)*", lambda at: at[1] + text, page)
+    if times != 1:
+        raise SystemExit(f"the page must have the mark {MARK} once, found {times}")
     return page
 
 

@@ -1,4 +1,4 @@
-"""The tables of the page on accuracy are those that the program prints from the file of sizes."""
+"""The table of the page on accuracy is the one that the program prints from the file of sizes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def figures() -> Figures:
     return Figures()
 
 
-def test_the_tables_are_those_of_the_file(figures):
+def test_the_table_is_that_of_the_file(figures):
     page = PAGE.read_text(encoding="utf-8")
-    assert accuracy.filled(page, accuracy.found(figures)) == page
+    assert accuracy.filled(page, accuracy.ratios(figures)) == page
 
 
 def test_the_file_has_every_guarantee_for_data_that_was_held_out(figures):
