@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 import os
 import re
@@ -28,6 +29,8 @@ __all__ = [
     "as_path_if_given",
     "at_least_one",
     "class_name",
+    "elements",
+    "is_one_of",
     "several",
     "type_name",
     "with_article",
@@ -55,20 +58,39 @@ def class_name(cls: type) -> str:
 
 def as_number(name: str, value: SupportsFloat | SupportsIndex) -> float:
     """Return a number as a float; refuse texts, bools and everything else."""
-    if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
-        got = type_name(value)
-        raise InvalidParameterError(f"{name} must be a number, got {got}; give an int or a float")
+    if not hasattr(type(value), "__float__") or _is_bool(value) or _is_complex(value):
+        raise _no_number(name, value)
     try:
         return float(value)
     except OverflowError:
         raise InvalidParameterError(f"{name} is too large for a float; give a smaller number") from None
+    except Exception:  # noqa: BLE001 - whatever another library's type raises
+        raise _no_number(name, value) from None
+
+
+def _no_number(name: str, value: object) -> InvalidParameterError:
+    return InvalidParameterError(f"{name} must be a number, got {type_name(value)}; give an int or a float")
+
+
+def _is_complex(value: object) -> bool:
+    # Those of numpy drop their imaginary part with a warning.
+    return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+
+
+def _is_bool(value: object) -> bool:
+    # Of numpy, which has a type of its own.
+    return isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}
 
 
 def as_int(name: str, value: SupportsIndex) -> int:
     """Return a whole number as an int; refuse bools, floats and texts."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise InvalidParameterError(f"{name} must be a whole number, got {type_name(value)}; give an int")
-    number = operator.index(value)
+    wrong = InvalidParameterError(f"{name} must be a whole number, got {type_name(value)}; give an int")
+    if _is_bool(value) or not hasattr(type(value), "__index__"):
+        raise wrong
+    try:
+        number = operator.index(value)
+    except Exception:  # noqa: BLE001 - an array, for example, is refused by its own library
+        raise wrong from None
     if abs(number) >= _INT64:
         raise InvalidParameterError(f"{name} must fit 64 bits; give a smaller one")
     return number
@@ -99,12 +121,34 @@ def as_path_if_given(name: str, value: object) -> str | None:
         return None
     if not isinstance(value, str | os.PathLike):
         raise InvalidParameterError(f"{name} must be a path, got {type_name(value)}; give a str or a Path")
-    return os.fsdecode(value)
+    try:
+        path = os.fsdecode(value)
+        os.fsencode(path)
+    except Exception:  # noqa: BLE001 - whatever a path of another library raises
+        raise InvalidParameterError(
+            f"{name} must be a path, got {type_name(value)} that no file can be named; give another name"
+        ) from None
+    return path
+
+
+def is_one_of(value: object, *known: str) -> bool:
+    """Whether a value is one of these texts. A table or an array is none of them, and is not compared."""
+    return isinstance(value, str) and value in known
+
+
+def elements(name: str, value: Any) -> list[Any]:
+    """Return what is in a list, an array or another iterable."""
+    try:
+        return list(value)
+    except Exception:  # noqa: BLE001 - whatever another library's type raises
+        raise InvalidParameterError(
+            f"{name} must be a list, got {type_name(value)}; give a list with an entry for each"
+        ) from None
 
 
 def as_flag(name: str, value: object) -> bool:
     """Return True or False; refuse everything else: the text "no" is true in Python."""
-    if isinstance(value, bool) or type(value).__name__ in {"bool", "bool_"}:  # numpy has its own
+    if _is_bool(value):
         return bool(value)
     raise InvalidParameterError(f"{name} must be True or False, got {type_name(value)}; give a bool")
 
@@ -123,7 +167,7 @@ def several(value: Any) -> list[Any]:
     """Return one value or several as a list."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return [value]
-    values = list(value)
+    values = elements("privacy, max_items_per_user and mechanisms", value)
     if not values:
         raise InvalidParameterError(
             "privacy, max_items_per_user and mechanisms need at least one entry, got none; name one"

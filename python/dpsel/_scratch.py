@@ -6,6 +6,7 @@ import os
 import warnings
 from typing import Final
 
+from dpsel._arguments import as_path_if_given
 from dpsel.budget._strength import callers_level
 from dpsel.exceptions import InvalidParameterError, ScratchWarning
 
@@ -36,8 +37,8 @@ def place_of_rows(
     ``"auto"`` becomes a folder on a disk. Without a memory limit, rows take half of the memory that the
     machine or its container has free. No release depends on either.
     """
-    if not isinstance(scratch, str | os.PathLike):
-        return scratch, memory_limit
+    if (scratch := as_path_if_given("scratch", scratch)) is None:
+        return None, memory_limit
     folder = _some_disk() if scratch == _AUTO else scratch
     _warn_of(_file_system(folder))
     if memory_limit is None and (free := free_memory()) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
-from dpsel._arguments import as_count, as_int, type_name
+from dpsel._arguments import as_count, as_int, is_one_of, type_name
 from dpsel._request._columns import NamedColumns
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, request_of
@@ -79,7 +79,7 @@ def top_k_request(
     public_table: list[tuple[int, Any]] | None = None,
 ) -> Request[TopKMechanism]:
     """Return the request of a top-k: of rows if there are columns, otherwise of counts."""
-    if neighbours not in ("add_remove", "swap", "any"):
+    if not is_one_of(neighbours, "add_remove", "swap", "any"):
         raise InvalidParameterError(
             f'neighbours must be "add_remove", "swap" or (for counts) "any", got {neighbours!r}; '
             "most guarantees are stated for adding or removing a user"

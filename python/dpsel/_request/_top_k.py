@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import as_flag, as_int_if_given, type_name
+from dpsel._arguments import as_flag, as_int_if_given, elements, type_name
 from dpsel._request._auto_top_k import resolve
 from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import top_k_request
@@ -80,10 +80,12 @@ def as_list(name: str, values: Any) -> list[Any]:
         return list(values)
     for method in ("tolist", "to_list", "to_pylist"):
         if hasattr(values, method):
-            converted: list[Any] = getattr(values, method)()
-            return converted
+            converted = getattr(values, method)()
+            # An array without dimensions gives its one number.
+            if isinstance(converted, list):
+                return converted
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         raise SchemaError(
             f"{name} must be a list or an array, got {type_name(values)}; give one entry per item"
         )
-    return list(values)
+    return elements(name, values)

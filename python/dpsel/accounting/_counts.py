@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpsel._arguments import as_flag, as_int_if_given, as_number, type_name
+from dpsel._arguments import as_flag, as_int_if_given, as_number, is_one_of, type_name
 from dpsel.exceptions import InvalidParameterError
 
 __all__ = ["Counts", "checked_counts", "counts_of_json"]
@@ -91,7 +91,7 @@ class Counts:
 
     def _checked_rows(self) -> int | None:
         """Return the limit of rows, which is there if rows are counted, and not otherwise."""
-        if self.count not in ("users", "rows"):
+        if not is_one_of(self.count, "users", "rows"):
             raise InvalidParameterError(
                 f"count must be 'users' or 'rows', got {_shown(self.count)}; 'rows' counts repeated rows too"
             )

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import as_count, as_number, at_least_one, type_name
+from dpsel._arguments import as_count, as_number, at_least_one, is_one_of, type_name
 from dpsel.accounting import ZCDP, ApproxDP, PureDP, checked_privacy
 from dpsel.auditing._calls import Clock, Subject, name_of
 from dpsel.auditing._claims import Bounds, bounds_of, with_epsilon
@@ -106,7 +106,7 @@ def _checked(
     time = as_number("seconds", seconds)
     if not 0 < time < math.inf:
         raise InvalidParameterError(f"seconds must be above 0 and finite, got {time}")
-    if neighbours not in _NEIGHBOURS:
+    if not is_one_of(neighbours, *_NEIGHBOURS):
         raise InvalidParameterError(f'neighbours must be "add_remove" or "swap", got {neighbours!r}')
     alpha = checked_chance(false_alarm)
     return Plan(

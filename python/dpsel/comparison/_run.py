@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._arguments import at_least_one, several
+from dpsel._arguments import as_int_if_given, at_least_one, several
 from dpsel._ingest import Tokens, is_read_once, open_columns
 from dpsel._request import (
     checked_limit,
@@ -121,6 +121,7 @@ def compare(  # noqa: PLR0913 - keyword-only settings
     reading: dict[str, Any] = {"user": user, "item": item, "file_format": file_format}
     reading |= {"ngrams": ngrams, "tokenizer": tokenizer}
     available = _users_per_item(data, running, **reading)
+    seed = as_int_if_given("seed", seed)
     keys = [_key(seed, repeat) for repeat in range(at_least_one("repeats", repeats))]
     rows = [
         _row(run, repeat, _released(data, run, key, counts=asked, **running, **reading), available)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dpsel._arguments import type_name
+from dpsel._arguments import is_one_of, type_name
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms._base import TopKMechanism, registered
 
@@ -78,7 +78,7 @@ class GumbelPeel(TopKMechanism):
 
     def __post_init__(self) -> None:
         """Check the name."""
-        if self.conversion not in {"tight", "paper"}:
+        if not is_one_of(self.conversion, "tight", "paper"):
             raise InvalidParameterError(
                 f'conversion must be "tight" or "paper", got {type_name(self.conversion)}; '
                 '"tight" is at least as accurate for the same guarantee'

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
-from dpsel._arguments import as_number, type_name
+from dpsel._arguments import as_number, is_one_of, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
 
@@ -139,7 +139,7 @@ class UnitGreedy(SelectionMechanism):
 
 
 def _check_calibration(calibration: object) -> None:
-    if calibration not in ("curve", "published"):
+    if not is_one_of(calibration, "curve", "published"):
         given = repr(calibration) if isinstance(calibration, str) else type_name(calibration)
         raise InvalidParameterError(
             f'calibration must be "curve" or "published", got {given}; "curve" is private, '
@@ -153,7 +153,7 @@ def _frequencies(prior: Any) -> dict[Any, float] | None:
         return None
     try:
         known = dict(prior)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001 - whatever another library's type raises
         raise InvalidParameterError(
             f"prior must map items to numbers, got {type_name(prior)}; give a dict, or pairs (item, number)"
         ) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from dpsel import _core_calls
-from dpsel._arguments import as_number, type_name
+from dpsel._arguments import as_number, is_one_of, type_name
 from dpsel.exceptions import InvalidParameterError
 
 ReleaseStep: TypeAlias = Literal["noise", "curve"]
@@ -14,7 +14,7 @@ ReleaseStep: TypeAlias = Literal["noise", "curve"]
 
 def check_release(release: object) -> None:
     """Refuse a release step that does not exist."""
-    if release not in {"noise", "curve"}:
+    if not is_one_of(release, "noise", "curve"):
         given = repr(release) if isinstance(release, str) else type_name(release)
         raise InvalidParameterError(
             f'release must be "noise" or "curve", got {given}; "curve" releases more items, '

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._arguments import as_int, at_least_one, several
+from dpsel._arguments import as_int, at_least_one, elements, several
 from dpsel._plot import Curve, draw
 from dpsel._request import checked_group, request_of_selection
 from dpsel._tables import Tabular
@@ -57,9 +57,9 @@ def plan(
         max_items_per_user: One limit, or several to compare. A [`Quantile`][dpsel.Quantile] has one row for
             each limit that it can find, with what it leaves of the budget.
         mechanisms: One or several; ``"auto"`` by default.
-        items_per_user: Items that each holder of the item contributes; by default as many as users keep at
-            most, the worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the
-            limit.
+        items_per_user: Items that each holder of the item has; by default as many as users keep at most, the
+            worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the limit. In
+            a row where users keep fewer, each of them contributes that many.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
@@ -92,7 +92,7 @@ def plan(
     privacy = checked_privacy(privacy)
     limits = several(max_items_per_user)
     group = checked_group(privacy, users_per_group)
-    shown = [at_least_one("users", number) for number in users]
+    shown = [at_least_one("users", number) for number in elements("users", users)]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
         asked
@@ -278,15 +278,9 @@ class Plan(Tabular):
 
 
 def _held(limit: int, mechanism: SelectionMechanism, asked: int | None) -> int:
-    """Return the items of each holder: those asked for, or as many as users keep."""
+    """Return the items of each holder: as many as users keep, or fewer if fewer were asked for."""
     kept = kept_items(planned(mechanism), limit)
-    if asked is not None and asked > kept:
-        product = "" if kept == limit else f"{kept // limit} x "
-        raise InvalidParameterError(
-            f"items_per_user must be at most {product}max_items_per_user = {kept}, got {asked}; "
-            "users with more items contribute that many only"
-        )
-    return asked or kept
+    return kept if asked is None else min(asked, kept)
 
 
 def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
