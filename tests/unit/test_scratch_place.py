@@ -116,10 +116,10 @@ def test_free_memory_is_that_of_the_machine_or_of_a_group_around_the_process(
 def test_a_limit_that_is_left_out_is_half_of_the_free_memory(tmp_path, monkeypatch):
     system(tmp_path, monkeypatch, MACHINE)
     assert _scratch.place_of_rows(tmp_path, None) == (str(tmp_path), 2_048_000_000)
-    assert _scratch.place_of_rows(tmp_path, 7) == (tmp_path, 7)
+    assert _scratch.place_of_rows(tmp_path, 7) == (str(tmp_path), 7)
     assert _scratch.place_of_rows(None, None) == (None, None)
     system(tmp_path, monkeypatch, FIRST)
-    assert _scratch.place_of_rows(tmp_path, None) == (tmp_path, 64 << 20)
+    assert _scratch.place_of_rows(tmp_path, None) == (str(tmp_path), 64 << 20)
 
 
 def test_auto_takes_a_folder_on_a_disk(tmp_path, monkeypatch):
