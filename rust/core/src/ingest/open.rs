@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
+use super::columns::may_be_addresses;
 use super::encode::{Encoder, Sink};
 use super::files::{FileList, Files};
 use super::items::ItemSchema;
@@ -33,7 +34,7 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
     Positions::find(&Schema::new(fields), columns, INPUT_NAME).map(drop)
 }
 
-/// Check files without reading a row: whether they exist, and whether the first one has the columns.
+/// Check files without reading a row: whether they exist, have the columns, and agree on the kinds of their keys.
 ///
 /// Pipes are left alone, because they can be read only once. So are the columns of NDJSON, which only its rows show.
 ///
@@ -81,7 +82,26 @@ pub(crate) fn again(source: &Source, control: &Control) -> Result<Option<Source>
 /// # Errors
 /// As [`check_schema`].
 pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
-    ColumnLayout::new(schema, columns, INPUT_NAME)?.0.item_schema()
+    in_memory(schema, columns)?.0.item_schema()
+}
+
+/// The layout of a stream in memory.
+///
+/// # Errors
+/// As [`ColumnLayout::new`]; and for binary values of the size of an address.
+fn in_memory(schema: &Schema, columns: &Columns) -> Result<(ColumnLayout, Positions)> {
+    let (layout, positions) = ColumnLayout::new(schema, columns, INPUT_NAME)?;
+    match positions.ascending().into_iter().map(|at| schema.field(at)).find(|field| may_be_addresses(field)) {
+        None => Ok((layout, positions)),
+        Some(field) => Err(Error::Schema {
+            what: format!(
+                "column '{}' of the input is binary of eight bytes, as which polars exports the addresses of Python \
+                 objects",
+                field.name()
+            ),
+            fix: "cast the column to binary if these are its values, and objects to string".into(),
+        }),
+    }
 }
 
 /// A source whose columns are checked.
@@ -156,7 +176,7 @@ fn stream(
     columns: &Columns,
     undeclared: &[String],
 ) -> Result<Opened> {
-    let (layout, positions) = ColumnLayout::new(&reader.schema(), columns, INPUT_NAME)?;
+    let (layout, positions) = in_memory(&reader.schema(), columns)?;
     let layout = layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name));
     Ok(Opened::Stream(reader, layout, positions))
 }

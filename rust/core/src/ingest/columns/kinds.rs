@@ -1,6 +1,10 @@
-//! Which Arrow types can identify a user or an item, and what their values mean.
+//! Which declared types can identify a user or an item, and what their values mean. Every source is checked against
+//! this one table, and what it does not name is refused.
+//!
+//! A declaration is a field of an Arrow schema: its type, and the name of its extension type. Readers of other formats
+//! state in these terms what their formats declare. The decoded arrays never decide the kind of a key.
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 
 use crate::Error;
 use crate::random::KeyKind;
@@ -28,6 +32,70 @@ pub(in crate::ingest) fn key_kind(data_type: &DataType) -> Option<KeyKind> {
     })
 }
 
+/// The extension types with a meaning, and whether an Arrow type can hold their values.
+///
+/// JSON is its text. A UUID is its sixteen bytes, and so another user than its text.
+const EXTENSIONS: [(&str, fn(&DataType) -> bool); 2] = [
+    (JSON, |plain| key_kind(plain) == Some(KeyKind::Text)),
+    (UUID, |plain| *plain == DataType::FixedSizeBinary(16)),
+];
+
+/// The names of the extension types for JSON and UUIDs.
+pub(in crate::ingest) const JSON: &str = "arrow.json";
+pub(in crate::ingest) const UUID: &str = "arrow.uuid";
+/// The name of the extension type of pandas periods.
+const PERIOD: &str = "pandas.period";
+
+/// Why a declared type cannot be a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ingest) enum NoKey<'a> {
+    /// An extension type without a meaning here. Its bytes need not be its value: several may be one value.
+    Extension(&'a str),
+    Type(&'a DataType),
+}
+
+/// The plain type of a declared column and the kind of its keys, if its values can be keys.
+pub(in crate::ingest) fn key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
+    let mut extensions = Vec::new();
+    extensions.extend(field.extension_type_name());
+    let plain = plain_type(field.data_type(), &mut extensions);
+    let means = |name: &str| EXTENSIONS.iter().any(|(known, holds)| *known == name && holds(plain));
+    match (extensions.into_iter().find(|name| !means(name)), key_kind(plain)) {
+        (Some(name), _) => Err(NoKey::Extension(name)),
+        (None, None) => Err(NoKey::Type(plain)),
+        (None, Some(kind)) => Ok((plain, kind)),
+    }
+}
+
+/// As [`key_type`], for a column that may hold lists of keys.
+pub(in crate::ingest) fn element_key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
+    match (element(value_type(field.data_type())), field.extension_type_name()) {
+        (Some(_), Some(name)) => Err(NoKey::Extension(name)),
+        (Some(element), None) => key_type(element),
+        (None, _) => key_type(field),
+    }
+}
+
+/// Whether a column in memory may hold addresses. polars exports a column of Python objects as binary values of eight
+/// bytes without any mark, also through other libraries.
+pub(in crate::ingest) fn may_be_addresses(field: &Field) -> bool {
+    let plain = value_type(field.data_type());
+    let plain = element(plain).map_or(plain, |element| value_type(element.data_type()));
+    *plain == DataType::FixedSizeBinary(8)
+}
+
+/// The type inside dictionaries and run-end encodings. The names of extension types on the way are appended.
+fn plain_type<'a>(data_type: &'a DataType, extensions: &mut Vec<&'a str>) -> &'a DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => plain_type(values, extensions),
+        DataType::RunEndEncoded(_, values) => {
+            extensions.extend(values.extension_type_name());
+            plain_type(values.data_type(), extensions)
+        }
+        plain => plain,
+    }
+}
+
 /// The type of the values inside dictionaries and run-end encodings.
 pub(in crate::ingest) fn value_type(data_type: &DataType) -> &DataType {
     match data_type {
@@ -37,16 +105,21 @@ pub(in crate::ingest) fn value_type(data_type: &DataType) -> &DataType {
     }
 }
 
-/// The element type of a list column, if it is one.
-pub(in crate::ingest) fn element_type(data_type: &DataType) -> Option<&DataType> {
+/// The elements of a list type, if it is one.
+pub(in crate::ingest) fn element(data_type: &DataType) -> Option<&FieldRef> {
     match data_type {
         DataType::List(field)
         | DataType::LargeList(field)
         | DataType::ListView(field)
         | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _) => Some(field.data_type()),
+        | DataType::FixedSizeList(field, _) => Some(field),
         _ => None,
     }
+}
+
+/// The element type of a list column, if it is one.
+pub(in crate::ingest) fn element_type(data_type: &DataType) -> Option<&DataType> {
+    element(data_type).map(|field| field.data_type())
 }
 
 /// Nanoseconds in one unit of a timestamp type; 1 for every other type.
@@ -56,6 +129,26 @@ pub(in crate::ingest) fn scale(data_type: &DataType) -> i64 {
         DataType::Timestamp(TimeUnit::Millisecond, _) => 1_000_000,
         DataType::Timestamp(TimeUnit::Microsecond, _) => 1_000,
         _ => 1,
+    }
+}
+
+/// The error for a declared type that cannot identify a user or an item.
+pub(in crate::ingest) fn unsupported(role: &str, name: &str, why: NoKey<'_>, source: &str) -> Error {
+    match why {
+        NoKey::Type(data_type) => unsupported_type(role, name, data_type, source),
+        NoKey::Extension(PERIOD) => Error::Schema {
+            what: format!(
+                "{role} column '{name}' of {source} holds pandas periods, which are bare numbers in Arrow"
+            ),
+            fix: "convert it in pandas with astype(str), or with dt.to_timestamp()".into(),
+        },
+        NoKey::Extension(extension) => Error::Schema {
+            what: format!(
+                "{role} column '{name}' of {source} is declared as '{extension}', which is not supported: its bytes \
+                 are not its value, or have several forms for one"
+            ),
+            fix: "cast the column to string, or to the type that it stands for, where it comes from".into(),
+        },
     }
 }
 
