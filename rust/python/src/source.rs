@@ -65,6 +65,15 @@ impl Source {
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
     }
 
+    /// What the values of a column of the files are: "text", "integers", ... No row is read.
+    fn kind_of(&self, py: Python<'_>, name: &str) -> PyResult<&'static str> {
+        let Data::Files { paths, format, quoted } = &self.data else {
+            return Err(internal("only files tell the kinds of their columns"));
+        };
+        let files = named(paths.clone(), *format, *quoted);
+        py.detach(move || guarded(|| ingest::kind_in_files(&files, name, &Control::new(None, None))))
+    }
+
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.
     #[staticmethod]
     fn stream(stream: Py<PyAny>, found: Vec<String>, names: Option<Vec<String>>) -> Self {

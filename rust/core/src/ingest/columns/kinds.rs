@@ -32,19 +32,22 @@ pub(in crate::ingest) fn key_kind(data_type: &DataType) -> Option<KeyKind> {
     })
 }
 
-/// The extension types with a meaning, and whether an Arrow type can hold their values.
-///
-/// JSON is its text. A UUID is its sixteen bytes, and so another user than its text.
-const EXTENSIONS: [(&str, fn(&DataType) -> bool); 2] = [
-    (JSON, |plain| key_kind(plain) == Some(KeyKind::Text)),
-    (UUID, |plain| *plain == DataType::FixedSizeBinary(16)),
-];
-
 /// The names of the extension types for JSON and UUIDs.
 pub(in crate::ingest) const JSON: &str = "arrow.json";
 pub(in crate::ingest) const UUID: &str = "arrow.uuid";
 /// The name of the extension type of pandas periods.
 const PERIOD: &str = "pandas.period";
+
+/// Whether an extension type has a meaning here, in this Arrow type.
+///
+/// JSON is its text. A UUID is its sixteen bytes, and so another user than its text.
+fn has_meaning(extension: &str, plain: &DataType) -> bool {
+    match extension {
+        JSON => key_kind(plain) == Some(KeyKind::Text),
+        UUID => *plain == DataType::FixedSizeBinary(16),
+        _ => false,
+    }
+}
 
 /// Why a declared type cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +60,8 @@ pub(in crate::ingest) enum NoKey<'a> {
 /// The plain type of a declared column and the kind of its keys, if its values can be keys.
 pub(in crate::ingest) fn key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
     let mut extensions = Vec::new();
-    extensions.extend(field.extension_type_name());
-    let plain = plain_type(field.data_type(), &mut extensions);
-    let means = |name: &str| EXTENSIONS.iter().any(|(known, holds)| *known == name && holds(plain));
-    match (extensions.into_iter().find(|name| !means(name)), key_kind(plain)) {
+    let plain = plain_type(field, &mut extensions);
+    match (extensions.into_iter().find(|name| !has_meaning(name, plain)), key_kind(plain)) {
         (Some(name), _) => Err(NoKey::Extension(name)),
         (None, None) => Err(NoKey::Type(plain)),
         (None, Some(kind)) => Ok((plain, kind)),
@@ -69,7 +70,8 @@ pub(in crate::ingest) fn key_type(field: &Field) -> Result<(&DataType, KeyKind),
 
 /// As [`key_type`], for a column that may hold lists of keys.
 pub(in crate::ingest) fn element_key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
-    match (element(value_type(field.data_type())), field.extension_type_name()) {
+    let mut extensions = Vec::new();
+    match (element(plain_type(field, &mut extensions)), extensions.first()) {
         (Some(_), Some(name)) => Err(NoKey::Extension(name)),
         (Some(element), None) => key_type(element),
         (None, _) => key_type(field),
@@ -84,14 +86,15 @@ pub(in crate::ingest) fn may_be_addresses(field: &Field) -> bool {
     *plain == DataType::FixedSizeBinary(8)
 }
 
-/// The type inside dictionaries and run-end encodings. The names of extension types on the way are appended.
-fn plain_type<'a>(data_type: &'a DataType, extensions: &mut Vec<&'a str>) -> &'a DataType {
+/// The type of a field inside dictionaries and run-end encodings. The names of its extension types are appended.
+fn plain_type<'a>(field: &'a Field, extensions: &mut Vec<&'a str>) -> &'a DataType {
+    extensions.extend(field.extension_type_name());
+    let mut data_type = field.data_type();
+    while let DataType::Dictionary(_, values) = data_type {
+        data_type = values;
+    }
     match data_type {
-        DataType::Dictionary(_, values) => plain_type(values, extensions),
-        DataType::RunEndEncoded(_, values) => {
-            extensions.extend(values.extension_type_name());
-            plain_type(values.data_type(), extensions)
-        }
+        DataType::RunEndEncoded(_, values) => plain_type(values, extensions),
         plain => plain,
     }
 }

@@ -92,13 +92,25 @@ fn annotated(of: &Type, texts: &HashSet<usize>, leaf: &mut usize) -> Result<Type
 
 /// The Arrow schema of a file, where fields have the names of the extension types that the file's annotations stand
 /// for. `declared` is the file before its texts became strings.
-pub(super) fn schema(declared: &SchemaDescriptor, arrow: &Schema) -> Schema {
-    let fields = arrow.fields().iter().zip(declared.root_schema().get_fields());
+pub(super) fn schema(declared: &ArrowReaderMetadata, arrow: &Schema) -> Schema {
+    let geometries = geometries(declared);
+    let fields = arrow.fields().iter().zip(declared.parquet_schema().root_schema().get_fields());
     let fields = fields.map(|(field, root)| match extension(root) {
-        Some(name) => named(field, name),
+        None if geometries.contains(field.name()) => named(field, "GEOMETRY"),
         None => FieldRef::clone(field),
+        Some(name) => named(field, name),
     });
     Schema::new_with_metadata(fields.collect::<Vec<_>>(), arrow.metadata().clone())
+}
+
+/// The columns that a `GeoParquet` file declares beside its schema.
+fn geometries(declared: &ArrowReaderMetadata) -> HashSet<String> {
+    let pairs = declared.metadata().file_metadata().key_value_metadata().into_iter().flatten();
+    let geo = pairs.filter(|pair| pair.key == "geo").filter_map(|pair| pair.value.as_deref());
+    let geo = geo.filter_map(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+    let columns =
+        geo.filter_map(|geo| Some(geo.get("columns")?.as_object()?.keys().cloned().collect::<Vec<_>>()));
+    columns.flatten().collect()
 }
 
 /// The extension type of a column, which is annotated itself or through the only leaf below it.

@@ -82,7 +82,7 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let declared = footer.map_err(|e| failed(path, &e, FOOTER))?;
     let footer = declared::with_strings(declared.clone()).and_then(int96::in_exact_units);
     let footer = footer.map_err(|e| failed(path, &e, FOOTER))?;
-    let schema = declared::schema(declared.parquet_schema(), footer.schema());
+    let schema = declared::schema(&declared, footer.schema());
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
     // Otherwise: the types of the file.
