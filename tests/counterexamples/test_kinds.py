@@ -1,7 +1,7 @@
 """Known bug class: bytes that are not a value, and one value that is two kinds of key.
 
-The declared type decides who is one user and what is one item. What the table of kinds does not know is refused
-by name before anything is spent. `rust/core/tests/declared_kinds.rs` has the pages of Parquet files.
+The declared type decides who is one user and what is one item. What the table of kinds does not know is
+refused by name before anything is spent. `rust/core/tests/declared_kinds.rs` has the pages of Parquet files.
 """
 
 from __future__ import annotations
@@ -324,6 +324,8 @@ class _Flag(enum.Flag):
     A = 1
 
 
+MIDNIGHT = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - a time without a zone
+
 #: A value, and what it is everywhere; `None` if it is refused everywhere.
 OBJECTS = {
     "uuid": (uuid.UUID(int=5), None),
@@ -359,9 +361,9 @@ OBJECTS = {
     "numpy bytes": (np.bytes_(b"a"), b"a"),
     "date": (dt.date(2024, 1, 1), dt.date(2024, 1, 1)),
     "numpy day": (np.datetime64("2024-01-01"), dt.date(2024, 1, 1)),
-    "datetime": (dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1)),
-    "subclass of datetime": (_Moment(2024, 1, 1), dt.datetime(2024, 1, 1)),
-    "pandas": (pd.Timestamp("2024-01-01"), dt.datetime(2024, 1, 1)),
+    "datetime": (MIDNIGHT, MIDNIGHT),
+    "subclass of datetime": (_Moment.fromisoformat("2024-01-01"), MIDNIGHT),
+    "pandas": (pd.Timestamp("2024-01-01"), MIDNIGHT),
 }
 
 
@@ -516,7 +518,7 @@ _TYPES = [
 ]  # fmt: skip
 
 
-def _values(kind: pa.DataType) -> pa.Array:
+def _values(kind: pa.DataType) -> pa.Array:  # noqa: PLR0911 - one for each kind of type
     """Ten different values, as far as the type has them."""
     if isinstance(kind, pa.BaseExtensionType):
         return _extension(kind, _values(kind.storage_type))
@@ -557,23 +559,23 @@ def test_any_type_in_any_wrapping_is_one_key_in_every_source_or_refused_in_all(
     sources = {"table": table, "reader": table.to_reader(), "foreign": Foreign(table)}
     try:
         pyarrow.feather.write_feather(table, folder / "rows.arrow", compression="uncompressed")
-        if "dictionary" not in wrappers[:1] or len(wrappers) == 1:
+        if len(wrappers) <= 1:
             sources["ipc"] = folder / "rows.arrow"
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OSError):
         pass
     options = {"use_dictionary": data.draw(st.booleans()), "store_schema": data.draw(st.booleans())}
     try:
         pq.write_table(table, folder / "rows.parquet", **options)
         sources["parquet"] = folder / "rows.parquet"
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OSError):
         pass
     for name, source in sources.items():
         try:
             outcomes[name] = counted(source)
         except DpselError:
             outcomes[name] = None
-    # A file without the Arrow schema declares less: a decimal of 32 bits is one of 128 there.
+    # A file may declare less, such as a decimal of 128 bits for one of 32, and writes no nested dictionaries.
     in_memory = [outcome for name, outcome in outcomes.items() if name != "parquet"]
     assert all(outcome == in_memory[0] for outcome in in_memory), outcomes
-    if in_memory[0] is not None and "parquet" in outcomes:
-        assert outcomes["parquet"] == in_memory[0], outcomes
+    if in_memory[0] is not None:
+        assert outcomes.get("parquet") in (None, in_memory[0]), outcomes

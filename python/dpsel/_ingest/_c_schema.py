@@ -1,7 +1,8 @@
 """Extension types inside dictionaries, which the core cannot see.
 
-Arrow's C interface has them, and Arrow in Rust leaves them out. So the schema of a stream is read here as the
-specification lays it out (https://arrow.apache.org/docs/format/CDataInterface.html), before the core takes it.
+Arrow's C interface has them, and Arrow in Rust leaves them out. So the schema of a stream is read here,
+before the core takes it, as the specification lays it out:
+https://arrow.apache.org/docs/format/CDataInterface.html
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def _check(table: _Schema, columns: Collection[str] | None) -> None:
         is_read = columns is None or name in columns
         if is_read and (extension := _in_dictionary(field, inside=False)) is not None:
             raise SchemaError(
-                f"column '{name}' has a dictionary of the extension type '{extension}', which is not supported; "
-                "cast it to string, or to the type that it stands for"
+                f"column '{name}' has a dictionary of the extension type '{extension}', which is not "
+                "supported; cast it to string, or to the type that it stands for"
             )
 
 

@@ -38,13 +38,14 @@ pub(in crate::ingest) const UUID: &str = "arrow.uuid";
 /// The name of the extension type of pandas periods.
 const PERIOD: &str = "pandas.period";
 
-/// Whether an extension type has a meaning here, in this Arrow type.
+/// Whether an extension type has a meaning here, where its values are stored as this type.
 ///
-/// JSON is its text. A UUID is its sixteen bytes, and so another user than its text.
-fn has_meaning(extension: &str, plain: &DataType) -> bool {
+/// JSON is its text. A UUID is its sixteen bytes, and so another user than its text. A dictionary of extension types has
+/// none: Arrow states their names in some forms and not in others.
+fn has_meaning(extension: &str, storage: &DataType) -> bool {
     match extension {
-        JSON => key_kind(plain) == Some(KeyKind::Text),
-        UUID => *plain == DataType::FixedSizeBinary(16),
+        JSON => key_kind(storage) == Some(KeyKind::Text),
+        UUID => *storage == DataType::FixedSizeBinary(16),
         _ => false,
     }
 }
@@ -61,8 +62,8 @@ pub(in crate::ingest) enum NoKey<'a> {
 pub(in crate::ingest) fn key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
     let mut extensions = Vec::new();
     let plain = plain_type(field, &mut extensions);
-    match (extensions.into_iter().find(|name| !has_meaning(name, plain)), key_kind(plain)) {
-        (Some(name), _) => Err(NoKey::Extension(name)),
+    match (extensions.into_iter().find(|(name, storage)| !has_meaning(name, storage)), key_kind(plain)) {
+        (Some((name, _)), _) => Err(NoKey::Extension(name)),
         (None, None) => Err(NoKey::Type(plain)),
         (None, Some(kind)) => Ok((plain, kind)),
     }
@@ -72,7 +73,7 @@ pub(in crate::ingest) fn key_type(field: &Field) -> Result<(&DataType, KeyKind),
 pub(in crate::ingest) fn element_key_type(field: &Field) -> Result<(&DataType, KeyKind), NoKey<'_>> {
     let mut extensions = Vec::new();
     match (element(plain_type(field, &mut extensions)), extensions.first()) {
-        (Some(_), Some(name)) => Err(NoKey::Extension(name)),
+        (Some(_), Some((name, _))) => Err(NoKey::Extension(name)),
         (Some(element), None) => key_type(element),
         (None, _) => key_type(field),
     }
@@ -86,9 +87,10 @@ pub(in crate::ingest) fn may_be_addresses(field: &Field) -> bool {
     *plain == DataType::FixedSizeBinary(8)
 }
 
-/// The type of a field inside dictionaries and run-end encodings. The names of its extension types are appended.
-fn plain_type<'a>(field: &'a Field, extensions: &mut Vec<&'a str>) -> &'a DataType {
-    extensions.extend(field.extension_type_name());
+/// The type of a field inside dictionaries and run-end encodings. Its extension types are appended, with the types that
+/// store their values.
+fn plain_type<'a>(field: &'a Field, extensions: &mut Vec<(&'a str, &'a DataType)>) -> &'a DataType {
+    extensions.extend(field.extension_type_name().map(|name| (name, field.data_type())));
     let mut data_type = field.data_type();
     while let DataType::Dictionary(_, values) = data_type {
         data_type = values;
@@ -179,5 +181,93 @@ pub(in crate::ingest) fn unsupported_type(
     Error::Schema {
         what: format!("{role} column '{name}' of {source} has type {data_type}, which is not supported"),
         fix,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::IntervalUnit;
+
+    use super::*;
+
+    fn named(data_type: DataType, extension: &str) -> Field {
+        let metadata = [("ARROW:extension:name".to_owned(), extension.to_owned())];
+        Field::new("column", data_type, true).with_metadata(metadata.into())
+    }
+
+    fn dictionary(values: DataType) -> DataType {
+        DataType::Dictionary(Box::new(DataType::Int8), Box::new(values))
+    }
+
+    fn runs(values: Field) -> DataType {
+        let ends = Field::new("run_ends", DataType::Int32, false);
+        DataType::RunEndEncoded(Arc::new(ends), Arc::new(values.with_name("values")))
+    }
+
+    #[test]
+    fn only_extension_types_with_a_meaning_are_keys_and_no_wrapping_hides_the_others() {
+        let sixteen = DataType::FixedSizeBinary(16);
+        for (storage, extension, kind) in [
+            (DataType::Utf8View, JSON, Some(KeyKind::Text)),
+            (sixteen.clone(), UUID, Some(KeyKind::Binary)),
+            (DataType::Binary, JSON, None),
+            (DataType::Utf8, UUID, None),
+            (DataType::FixedSizeBinary(8), UUID, None),
+            (DataType::Int8, "arrow.bool8", None),
+            (DataType::Utf8, "somebody.text", None),
+            (DataType::Null, "somebody.text", None),
+            (DataType::Int64, PERIOD, None),
+            (dictionary(DataType::Utf8), JSON, None),
+            (DataType::Int8, "", None),
+        ] {
+            let field = named(storage.clone(), extension);
+            let list = DataType::LargeList(Arc::new(field.clone()));
+            for wrapped in [
+                field.clone(),
+                Field::new("column", runs(field.clone()), true),
+                Field::new("column", dictionary(runs(field.clone())), true),
+                Field::new("column", list.clone(), true),
+                Field::new("column", runs(Field::new("values", list, true)), true),
+            ] {
+                let found = element_key_type(&wrapped);
+                match kind {
+                    Some(kind) => assert_eq!(found, Ok((&storage, kind)), "{wrapped}"),
+                    None => assert_eq!(found, Err(NoKey::Extension(extension)), "{wrapped}"),
+                }
+            }
+            // A list that is an extension type itself: a tensor.
+            let tensor = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Int32, true)), 1);
+            for tensor in
+                [named(tensor.clone(), extension), Field::new("c", runs(named(tensor, extension)), true)]
+            {
+                assert_eq!(element_key_type(&tensor), Err(NoKey::Extension(extension)));
+            }
+        }
+    }
+
+    #[test]
+    fn other_types_are_no_keys_whatever_wraps_them() {
+        for data_type in [
+            DataType::Float16,
+            DataType::Float64,
+            DataType::Time32(TimeUnit::Second),
+            DataType::Duration(TimeUnit::Second),
+            DataType::Interval(IntervalUnit::DayTime),
+            DataType::Decimal128(9, 2),
+            DataType::Decimal128(9, -2),
+            DataType::Decimal32(9, 0),
+            DataType::Decimal256(40, 0),
+            DataType::Struct(vec![Field::new("a", DataType::Int8, true)].into()),
+        ] {
+            for wrapped in [
+                data_type.clone(),
+                dictionary(data_type.clone()),
+                runs(Field::new("v", data_type.clone(), true)),
+            ] {
+                assert_eq!(key_type(&Field::new("column", wrapped, true)), Err(NoKey::Type(&data_type)));
+            }
+        }
     }
 }
