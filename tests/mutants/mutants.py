@@ -39,6 +39,7 @@ CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
 COUNTED = "tests/auditing/test_counted.py"
 COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
+KINDS = "tests/counterexamples/test_kinds.py"
 
 
 @dataclass(frozen=True)
@@ -2988,5 +2989,47 @@ MUTANTS = [
         "*total += u64::from_le_bytes(*users);",
         "*total = u64::from_le_bytes(*users);",
         ("cargo:disk",),
+    ),
+    Mutant(
+        "an unknown extension type is its storage",
+        CORE + "ingest/columns/kinds.rs",
+        "        _ => false,\n    }\n}\n\n/// Why",
+        "        _ => true,\n    }\n}\n\n/// Why",
+        (KINDS,),
+    ),
+    Mutant(
+        "an annotated text of Parquet is text or bytes by its pages",
+        CORE + "ingest/files/parquet/declared.rs",
+        "(matches!(annotation, Annotation::Json | Annotation::Enum)",
+        "(matches!(annotation, Annotation::Enum)",
+        (KINDS,),
+    ),
+    Mutant(
+        "the kind of a key is that of its decoded array",
+        CORE + "ingest/columns/flat.rs",
+        "if array.data_type() != &DataType::Null && key_kind(array.data_type()) != Some(kind) {",
+        "if array.data_type() != &DataType::Null && key_kind(array.data_type()).is_none() {",
+        ("cargo:ingest::tests::types",),
+    ),
+    Mutant(
+        "addresses in memory are values",
+        CORE + "ingest/columns/kinds.rs",
+        "*plain == DataType::FixedSizeBinary(8)",
+        "*plain == DataType::FixedSizeBinary(0)",
+        (KINDS,),
+    ),
+    Mutant(
+        "objects of polars are exported",
+        "python/dpsel/_ingest/_declared.py",
+        "if isinstance(dtype, pl.Object) or dtype is pl.Object:",
+        "if dtype is None:",
+        (KINDS,),
+    ),
+    Mutant(
+        "a dictionary hides the extension type of its values",
+        "python/dpsel/_ingest/_c_schema.py",
+        "below.append((field.dictionary.contents, True))",
+        "below.append((field.dictionary.contents, inside))",
+        (KINDS,),
     ),
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import type_name
+from dpsel._ingest._c_schema import checked
 from dpsel.exceptions import DpselError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Keys:
 
     def mask(self, table: Any) -> RowMask:
         """Return which rows of an Arrow table, whose columns are the item columns, are released items."""
-        return self._members.rows(table)
+        return self._members.rows(checked(table))
 
     def mask_of_values(self, values: Iterable[Any]) -> bytes:
         """Return a byte for each Python value: an item, or a tuple if there are several columns."""

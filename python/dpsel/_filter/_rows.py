@@ -14,6 +14,7 @@ from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel._filter._labels import labels_of, no_label, not_released, scalar_of
 from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest import _objects
+from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._request import NamedColumns
@@ -90,6 +91,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     if not isinstance(data, pl.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame or a LazyFrame")
     _named(columns, data.columns)
+    check_polars(data.schema, columns)
     mask = pl.Series("", keys.mask(data.select(columns)), dtype=pl.Boolean)
     if labels is None:
         return data.filter(mask.fill_null(value=False))
@@ -136,6 +138,7 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
 
 def _pandas_mask(keys: Keys, data: Any, columns: list[str]) -> bytes:
     narrow = data[columns].reset_index(drop=True)
+    check_pandas(narrow.dtypes, columns)
     if found := _objects.found_in(narrow, columns):
         narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
     return keys.mask(narrow).to_bytes()
@@ -239,6 +242,8 @@ def _labelled(pc: Any, pa: Any, column: Any, mask: Any, label: Any) -> Any:
 def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
     from dpsel._ingest._frames import duckdb_stream
 
+    if hasattr(data, "columns"):
+        check_duckdb(data, columns)
     return _reader(keys, _as_reader(duckdb_stream(data)), columns, labels)
 
 

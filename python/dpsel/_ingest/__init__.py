@@ -12,6 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
+from dpsel._ingest._c_schema import checked
 from dpsel._ingest._folders import delimiter_of, scan_folders
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
@@ -145,6 +146,8 @@ def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = No
 
 
 def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Tokens | None) -> Opened:
+    if not adapted.in_batches:
+        adapted = replace(adapted, source=checked(adapted.source, columns))
     if tokens is not None:
         rows = tokens.of_table(adapted.source, columns.items, in_batches=adapted.in_batches)
         return Opened(Source.stream(rows, [], adapted.names), adapted.returns)

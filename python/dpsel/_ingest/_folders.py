@@ -76,7 +76,8 @@ def scan_folders(
     from_folders = [name for name in wanted if name not in own and name in files[0].folders]
     if not from_folders:
         return None
-    return _frame(files, {name: _common_type(name, files) for name in own}, from_folders)
+    core = Source.files(paths, file_format, quoted=quoted)
+    return _frame(files, {name: _common_type(name, files, core) for name in own}, from_folders)
 
 
 def _frame(files: list[_File], own: dict[str, Any], from_folders: list[str]) -> Any:
@@ -112,17 +113,34 @@ def _stands_in_files(name: str, files: list[_File]) -> bool:
     )
 
 
-def _common_type(name: str, files: list[_File]) -> Any:
+def _common_type(name: str, files: list[_File], core: Source) -> Any:
     """Return the type that holds the values of a column of every file, as the core has it.
+
+    Args:
+        name: The column.
+        files: The files.
+        core: The same files. polars does not know all that they declare, and reads some text as bytes.
 
     Raises:
         SchemaError: If there is none.
     """
     pl = _polars()
-    signed, unsigned = [pl.Int8, pl.Int16, pl.Int32, pl.Int64], [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
-    texts = (pl.String, pl.Categorical, pl.Enum)
+    texts: tuple[Any, ...] = (pl.String, pl.Categorical, pl.Enum)
     kinds = [file.schema[name] for file in files]
+    if (
+        not all(isinstance(kind, texts) or kind.is_numeric() for kind in kinds)
+        and core.kind_of(name) == "text"
+    ):
+        return pl.String()
     kinds = [pl.String() if isinstance(kind, texts) else kind for kind in kinds if kind != pl.Null]
+    common = _widest(name, kinds)
+    core.kind_of(name)
+    return common
+
+
+def _widest(name: str, kinds: list[Any]) -> Any:
+    pl = _polars()
+    signed, unsigned = [pl.Int8, pl.Int16, pl.Int32, pl.Int64], [pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
     if all(kind == kinds[0] for kind in kinds):
         return kinds[0] if kinds else pl.String()
     for order in (signed, unsigned):

@@ -13,6 +13,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._ingest import _objects
+from dpsel._ingest._c_schema import Stream
+from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._restored import ENUM, Restored
 from dpsel.exceptions import DpselError, SchemaError
 
@@ -38,17 +40,6 @@ class Adapted:
     """The columns, where the library tells them without reading rows."""
 
 
-class _Capsule:
-    """A stream that was already exported."""
-
-    def __init__(self, capsule: object) -> None:
-        self._capsule = capsule
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the capsule; it can be read once."""
-        return self._capsule
-
-
 def _narrows(columns: NamedColumns, names: Iterable[object]) -> bool:
     """Whether a table with these names has all of ``columns``, and others to leave behind."""
     there = list(names)
@@ -68,6 +59,7 @@ def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
         raise _no_table("polars", data, "pass a DataFrame or a LazyFrame")
+    check_polars(data.schema, columns)
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
     return Adapted(
@@ -106,6 +98,7 @@ def _polars_types(schema: Any, columns: NamedColumns) -> Restored:
 
 def _polars_batches(lazy: Any, columns: NamedColumns) -> tuple[Iterable[Any], Restored, list[str]]:
     schema = lazy.collect_schema()
+    check_polars(schema, columns)
     restored = _polars_types(schema, columns)
     if _narrows(columns, schema.names()):
         lazy = lazy.select(columns)
@@ -142,9 +135,10 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
     if set(columns) <= set(data.columns):
         # An index that is no range would be exported as one more column, and may be of mixed types.
         data = data.reset_index(drop=True)
+    check_pandas(data.dtypes, columns)
     restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
     try:
-        stream = _objects.as_arrow(data, columns, found) if found else _Capsule(data.__arrow_c_stream__())
+        stream = _objects.as_arrow(data, columns, found) if found else Stream(data.__arrow_c_stream__())
         return Adapted(stream, "pandas", found=found, restored=restored, names=_pandas_names(data))
     except DpselError:
         raise
@@ -242,6 +236,7 @@ def _is_list(kind: Any) -> bool:
 def _duckdb(data: Any, columns: NamedColumns) -> Adapted | None:
     if not hasattr(data, "columns"):
         raise SchemaError("a DuckDB connection or statement is not a table; pass con.sql('select ...')")
+    check_duckdb(data, columns)
     if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
     kind = "pyarrow" if find_spec("pyarrow") else "table"

@@ -1,6 +1,7 @@
 //! Data on its way in: files that the core reads, or an object of Python that makes batches.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use dpsel_core::Error;
 use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
@@ -8,10 +9,11 @@ use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
 use pyo3::prelude::*;
 
-use crate::error::{guarded, to_python};
+use crate::error::{guarded, internal, to_python};
 use crate::job::Job;
 use crate::link;
 use crate::pairs::Pairs;
+use crate::producer::Producer;
 use crate::streams::{Frames, Stream};
 use crate::worker::Running;
 
@@ -21,6 +23,8 @@ pub(crate) struct Source {
     data: Data,
     /// The names of the columns, where these are known before the data is read.
     names: Option<Vec<String>>,
+    /// What the check has opened to see the types of the columns, and the job reads.
+    opened: Mutex<Option<Box<dyn Producer + Send>>>,
 }
 
 enum Data {
@@ -51,7 +55,7 @@ impl Source {
             None => file_format.map(format_by_name).transpose()?,
             Some(delimiter) => Some(FileFormat::Csv(Dialect::new(delimiter, header).map_err(to_python)?)),
         };
-        Ok(Self { data: Data::Files { paths, format, quoted }, names: None })
+        Ok(Self { data: Data::Files { paths, format, quoted }, names: None, opened: Mutex::default() })
     }
 
     /// The files that the paths name, each with the place of its path, from 0 on. No file is opened.
@@ -61,22 +65,31 @@ impl Source {
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
     }
 
+    /// What the values of a column of the files are: "text", "integers", ... No row is read.
+    fn kind_of(&self, py: Python<'_>, name: &str) -> PyResult<&'static str> {
+        let Data::Files { paths, format, quoted } = &self.data else {
+            return Err(internal("only files tell the kinds of their columns"));
+        };
+        let files = named(paths.clone(), *format, *quoted);
+        py.detach(move || guarded(|| ingest::kind_in_files(&files, name, &Control::new(None, None))))
+    }
+
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.
     #[staticmethod]
     fn stream(stream: Py<PyAny>, found: Vec<String>, names: Option<Vec<String>>) -> Self {
-        Self { data: Data::Stream { stream, found }, names }
+        Self { data: Data::Stream { stream, found }, names, opened: Mutex::default() }
     }
 
     /// An iterator of such objects, all with the same columns.
     #[staticmethod]
     fn batches(frames: Py<PyAny>, names: Option<Vec<String>>) -> Self {
-        Self { data: Data::Frames(frames), names }
+        Self { data: Data::Frames(frames), names, opened: Mutex::default() }
     }
 
     /// An iterable of `(user, item)` or `(user, [items])`.
     #[staticmethod]
     fn pairs(pairs: Py<PyAny>) -> Self {
-        Self { data: Data::Pairs(pairs), names: None }
+        Self { data: Data::Pairs(pairs), names: None, opened: Mutex::default() }
     }
 }
 
@@ -88,22 +101,41 @@ impl Source {
                 let files = named(paths.clone(), *format, *quoted);
                 Running::start(py, files, job, &job.control())?.finish(py, job)
             }
-            Data::Stream { stream, found } => {
-                link::run(py, &mut Stream::new(stream.bind(py), found.clone())?, job)
+            Data::Stream { .. } | Data::Frames(_) => {
+                let opened = self.opened.lock().map_err(|_| internal("a source was left by a panic"))?.take();
+                let mut producer = opened.map_or_else(|| self.open(py), Ok)?;
+                link::run(py, &mut *producer, job)
             }
-            Data::Frames(frames) => link::run(py, &mut Frames::new(frames.bind(py))?, job),
             Data::Pairs(pairs) => link::run(py, &mut Pairs::new(pairs.bind(py), job.columns()?)?, job),
         }
     }
 
-    /// Refuse missing columns and files without reading a row, where that is possible.
+    /// Refuse columns that are missing or cannot be keys, and files, without reading a row, where that is possible.
     pub(crate) fn check(&self, py: Python<'_>, job: &Job) -> PyResult<()> {
         let columns = job.columns()?;
         if let Data::Files { paths, format, quoted } = &self.data {
             let (files, control) = (named(paths.clone(), *format, *quoted), job.control());
             return py.detach(move || guarded(|| ingest::check_files(&files, columns, &control)));
         }
-        self.names.as_ref().map_or(Ok(()), |names| guarded(|| ingest::check_names(names.clone(), columns)))
+        match (&self.data, &self.names) {
+            (_, Some(names)) => guarded(|| ingest::check_names(names.clone(), columns))?,
+            (Data::Stream { .. }, None) => {}
+            // Their first frame may hold rows.
+            (_, None) => return Ok(()),
+        }
+        let producer = self.open(py)?;
+        guarded(|| ingest::check_schema(&producer.schema(), columns))?;
+        *self.opened.lock().map_err(|_| internal("a source was left by a panic"))? = Some(producer);
+        Ok(())
+    }
+
+    /// Open an object that makes batches.
+    fn open(&self, py: Python<'_>) -> PyResult<Box<dyn Producer + Send>> {
+        match &self.data {
+            Data::Stream { stream, found } => Ok(Box::new(Stream::new(stream.bind(py), found.clone())?)),
+            Data::Frames(frames) => Ok(Box::new(Frames::new(frames.bind(py))?)),
+            Data::Files { .. } | Data::Pairs(_) => Err(internal("a source makes no batches")),
+        }
     }
 }
 

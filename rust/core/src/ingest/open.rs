@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
+use super::columns::may_be_addresses;
 use super::encode::{Encoder, Sink};
 use super::files::{FileList, Files};
 use super::items::ItemSchema;
 use super::layout::{ColumnLayout, Positions};
-use super::names::{Columns, INPUT_NAME};
+use super::names::{Columns, INPUT_NAME, UserColumns};
+use super::public::kind_words;
 use super::source::Source;
 use super::stream;
 use crate::random::ReleaseKey;
@@ -33,7 +35,7 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
     Positions::find(&Schema::new(fields), columns, INPUT_NAME).map(drop)
 }
 
-/// Check files without reading a row: whether they exist, and whether the first one has the columns.
+/// Check files without reading a row: whether they exist, have the columns, and agree on the kinds of their keys.
 ///
 /// Pipes are left alone, because they can be read only once. So are the columns of NDJSON, which only its rows show.
 ///
@@ -41,6 +43,17 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
 /// As [`OpenSource::open`]; [`Error::Internal`] for a source that is not a file.
 pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<()> {
     list_of(source)?.check(columns, control)
+}
+
+/// What the values of a column of files are, in the words of errors: "text", "integers", ... No row is read.
+///
+/// # Errors
+/// As [`OpenSource::open`], for an item column of this name.
+pub fn kind_in_files(source: &Source, name: &str, control: &Control) -> Result<&'static str> {
+    let columns = Columns { user: UserColumns::Several(vec![]), items: vec![name.to_owned()], ngrams: None };
+    let files = Files::open(list_of(source)?, &columns, control)?;
+    let kind = files.layout().items().next().map(|(_, data_type)| kind_words(data_type));
+    kind.ok_or(Error::Internal("files have no column that was found in them"))
 }
 
 /// The files that a source names, each with the place of the path that names it, from 0 on. No file is opened.
@@ -81,7 +94,26 @@ pub(crate) fn again(source: &Source, control: &Control) -> Result<Option<Source>
 /// # Errors
 /// As [`check_schema`].
 pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
-    ColumnLayout::new(schema, columns, INPUT_NAME)?.0.item_schema()
+    in_memory(schema, columns)?.0.item_schema()
+}
+
+/// The layout of a stream in memory.
+///
+/// # Errors
+/// As [`ColumnLayout::new`]; and for binary values of the size of an address.
+fn in_memory(schema: &Schema, columns: &Columns) -> Result<(ColumnLayout, Positions)> {
+    let (layout, positions) = ColumnLayout::new(schema, columns, INPUT_NAME)?;
+    match positions.ascending().into_iter().map(|at| schema.field(at)).find(|field| may_be_addresses(field)) {
+        None => Ok((layout, positions)),
+        Some(field) => Err(Error::Schema {
+            what: format!(
+                "column '{}' of the input is binary of eight bytes, as which polars exports the addresses of Python \
+                 objects",
+                field.name()
+            ),
+            fix: "cast the column to binary if these are its values, and objects to string".into(),
+        }),
+    }
 }
 
 /// A source whose columns are checked.
@@ -156,7 +188,7 @@ fn stream(
     columns: &Columns,
     undeclared: &[String],
 ) -> Result<Opened> {
-    let (layout, positions) = ColumnLayout::new(&reader.schema(), columns, INPUT_NAME)?;
+    let (layout, positions) = in_memory(&reader.schema(), columns)?;
     let layout = layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name));
     Ok(Opened::Stream(reader, layout, positions))
 }

@@ -75,12 +75,12 @@ fn first_invalid(column: &ArrayRef, valid_dictionary: &mut Option<ArrayRef>) -> 
         return Ok(element.map(|element| row_of(element, &counts)));
     }
     match column.as_any_dictionary_opt().map(|dictionary| ArrayRef::clone(dictionary.values())) {
-        None => Ok(first_invalid_text(&column, &Flat::new(&column)?)),
+        None => Ok(first_invalid_text(&column, &Flat::new(&column, KeyKind::Text)?)),
         Some(values) if valid_dictionary.as_ref().is_some_and(|valid| Arc::ptr_eq(valid, &values)) => {
             Ok(None)
         }
         Some(values) => {
-            let flat = Flat::new(&values)?;
+            let flat = Flat::new(&values, KeyKind::Text)?;
             if first_invalid_text(&values, &flat).is_some() {
                 return Ok(first_invalid_use(&column, &values, &flat));
             }

@@ -50,13 +50,21 @@ impl Words {
 }
 
 impl Flat {
-    /// Normalise a plain column. Nulls get arbitrary values.
+    /// Normalise a plain column whose schema declares keys of this kind. Nulls get arbitrary values.
     ///
     /// # Errors
+    /// [`Error::Data`] for an array of another kind: its values would be other keys than equal ones elsewhere.
     /// [`Error::Internal`] for a type that the schema check should have refused.
-    pub(in crate::ingest) fn new(array: &dyn Array) -> Result<Self> {
+    pub(in crate::ingest) fn new(array: &dyn Array, kind: KeyKind) -> Result<Self> {
         const REFUSED: Error = Error::Internal("a column type passed the schema check by mistake");
-        let kind = key_kind(array.data_type()).ok_or(REFUSED)?;
+        // An array of the null type has no values, and fits any kind.
+        if array.data_type() != &DataType::Null && key_kind(array.data_type()) != Some(kind) {
+            return Err(Error::Data {
+                source_name: INPUT_NAME.into(),
+                what: "rows have another type in a column than its schema declares".into(),
+                fix: "make the source declare the types of its rows",
+            });
+        }
         let values = match array.data_type() {
             DataType::Utf8 => Values::Small(array.as_string::<i32>().clone().into()),
             DataType::LargeUtf8 => Values::Large(array.as_string::<i64>().clone().into()),

@@ -253,11 +253,12 @@ impl<C: Code> Coder<C> {
         Ok(())
     }
 
-    /// Append the codes of the dictionary values that `keys` refer to.
+    /// Append the codes of the dictionary values of a kind that `keys` refer to.
     ///
     /// Values without a key get no code, because no user holds them.
     pub(super) fn dictionary(
         &mut self,
+        kind: KeyKind,
         keys: &[u32],
         values: ArrayRef,
         sink: &mut impl Sink,
@@ -278,7 +279,7 @@ impl<C: Code> Coder<C> {
             }
         }
         if !fresh.is_empty() {
-            self.add_values(&mut cached, fresh, sink)?;
+            self.add_values(kind, &mut cached, fresh, sink)?;
         }
         codes.reserve(keys.len());
         for &key in keys {
@@ -291,6 +292,7 @@ impl<C: Code> Coder<C> {
     /// Code the dictionary values at positions `fresh`.
     fn add_values(
         &mut self,
+        kind: KeyKind,
         cached: &mut CachedDictionary<C>,
         fresh: Vec<u32>,
         sink: &mut impl Sink,
@@ -299,7 +301,7 @@ impl<C: Code> Coder<C> {
         let values = arrow_select::take::take(&cached.values, &fresh, None)
             .map_err(|_| Error::Internal("values of a dictionary cannot be taken"))?;
         let mut codes = Vec::with_capacity(fresh.len());
-        self.flat(&Flat::new(&decode_runs(&values)?)?, sink, &mut codes)?;
+        self.flat(&Flat::new(&decode_runs(&values)?, kind)?, sink, &mut codes)?;
         if codes.len() != fresh.len() {
             return Err(Error::Internal("some values of a dictionary have no code"));
         }

@@ -27,7 +27,7 @@ impl<S: Sink> Encoder<S> {
         Self {
             sink,
             users: UserEncoder::new(layout.users(), key),
-            items: ItemEncoder::new(layout.ngrams(), key),
+            items: ItemEncoder::new(layout.item_kinds(), layout.ngrams(), key),
         }
     }
 

@@ -19,6 +19,8 @@ use crate::{Error, Result};
 /// Item columns to codes, with the number of codes of each row.
 #[derive(Debug)]
 pub(super) struct ItemEncoder {
+    /// The kinds of key that the columns declare.
+    kinds: Vec<KeyKind>,
     coder: Coder<ItemCode>,
     ngrams: Option<NGrams>,
     codes: Vec<ItemCode>,
@@ -28,8 +30,13 @@ pub(super) struct ItemEncoder {
 }
 
 impl ItemEncoder {
-    pub(super) fn new(ngrams: Option<NGrams>, key: &ReleaseKey) -> Self {
+    pub(super) fn new(
+        kinds: impl Iterator<Item = KeyKind>,
+        ngrams: Option<NGrams>,
+        key: &ReleaseKey,
+    ) -> Self {
         Self {
+            kinds: kinds.collect(),
             coder: Coder::new(key, Purpose::ItemDigest),
             ngrams,
             codes: Vec::new(),
@@ -50,15 +57,15 @@ impl ItemEncoder {
         sink: &mut impl Sink,
     ) -> Result<(&[ItemCode], Option<&[u32]>)> {
         self.codes.clear();
-        let one_each = match columns {
-            [column] => self.single(column, sink)?,
+        let one_each = match (columns, self.kinds.as_slice()) {
+            ([column], [kind]) => self.single(column, *kind, sink)?,
             _ => self.composite(columns, sink)?,
         };
         Ok((&self.codes, (!one_each).then_some(self.counts.as_slice())))
     }
 
     /// Fill `codes` from one column; true if each row has one code.
-    fn single(&mut self, column: &ArrayRef, sink: &mut impl Sink) -> Result<bool> {
+    fn single(&mut self, column: &ArrayRef, kind: KeyKind, sink: &mut impl Sink) -> Result<bool> {
         let mut column = decode_runs(column)?;
         let mut one_each = true;
         if element_type(column.data_type()).is_some() {
@@ -83,7 +90,7 @@ impl ItemEncoder {
                 Ok(false)
             }
             _ => {
-                self.intern_column(&values, sink)?;
+                self.intern_column(&values, kind, sink)?;
                 Ok(one_each)
             }
         }
@@ -104,7 +111,7 @@ impl ItemEncoder {
         let plain = plain_values(texts)?;
         let mut counts = Vec::with_capacity(plain.len());
         self.packed.clear();
-        match &Flat::new(&plain)?.values {
+        match &Flat::new(&plain, KeyKind::Text)?.values {
             Values::Small(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
             Values::Large(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
             Values::Views(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
@@ -121,12 +128,12 @@ impl ItemEncoder {
             .fold(None, |all, column| NullBuffer::union(all.as_ref(), column.logical_nulls().as_ref()));
         let valid = nulls.filter(|n| n.null_count() > 0).map(|n| BooleanArray::new(n.inner().clone(), None));
         let mut flats = Vec::with_capacity(columns.len());
-        for column in &columns {
+        for (column, kind) in columns.iter().zip(&self.kinds) {
             let kept = match &valid {
                 Some(valid) => filter(column, valid)?,
                 None => ArrayRef::clone(column),
             };
-            flats.push(Flat::new(&plain_values(&kept)?)?);
+            flats.push(Flat::new(&plain_values(&kept)?, *kind)?);
         }
         let rows = match (&valid, columns.first()) {
             (Some(valid), _) => valid.true_count(),
@@ -142,10 +149,10 @@ impl ItemEncoder {
         Ok(valid.is_none())
     }
 
-    fn intern_column(&mut self, column: &ArrayRef, sink: &mut impl Sink) -> Result<()> {
+    fn intern_column(&mut self, column: &ArrayRef, kind: KeyKind, sink: &mut impl Sink) -> Result<()> {
         match dictionary_keys(column) {
-            Some((keys, values)) => self.coder.dictionary(&keys, values, sink, &mut self.codes),
-            None => self.coder.flat(&Flat::new(column)?, sink, &mut self.codes),
+            Some((keys, values)) => self.coder.dictionary(kind, &keys, values, sink, &mut self.codes),
+            None => self.coder.flat(&Flat::new(column, kind)?, sink, &mut self.codes),
         }
     }
 }

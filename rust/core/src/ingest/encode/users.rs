@@ -14,7 +14,8 @@ use crate::{Error, Result};
 /// One thread's encoder of users. Neighbouring rows are compared first, and only the first row of each run is coded.
 #[derive(Debug)]
 pub(super) struct UserEncoder {
-    names: Vec<String>,
+    /// The names of the columns, and the kinds of key that they declare.
+    columns: Vec<(String, KeyKind)>,
     coder: Coder<UserCode>,
     starts: Vec<u32>,
     users: Vec<UserCode>,
@@ -43,9 +44,9 @@ impl<C: ByteColumn> ByteColumn for Picked<'_, C> {
 }
 
 impl UserEncoder {
-    pub(super) fn new<'a>(names: impl Iterator<Item = &'a str>, key: &ReleaseKey) -> Self {
+    pub(super) fn new<'a>(columns: impl Iterator<Item = (&'a str, KeyKind)>, key: &ReleaseKey) -> Self {
         Self {
-            names: names.map(str::to_owned).collect(),
+            columns: columns.map(|(name, kind)| (name.to_owned(), kind)).collect(),
             coder: Coder::new(key, Purpose::UserDigest),
             starts: Vec::new(),
             users: Vec::new(),
@@ -70,8 +71,10 @@ impl UserEncoder {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let columns: Vec<ArrayRef> = columns.iter().map(decode_runs).collect::<Result<_>>()?;
-        let nulls =
-            columns.iter().zip(&self.names).filter_map(|(column, name)| Some((first_null(column)?, name)));
+        let nulls = columns
+            .iter()
+            .zip(&self.columns)
+            .filter_map(|(column, (name, _))| Some((first_null(column)?, name)));
         if let Some((at, name)) = nulls.min_by_key(|(at, _)| *at) {
             return Err(Error::Data {
                 source_name: source.to_owned(),
@@ -81,25 +84,28 @@ impl UserEncoder {
         }
         self.starts.clear();
         self.users.clear();
-        match columns.as_slice() {
-            [column] => self.single(column, sink),
+        match (columns.as_slice(), self.columns.as_slice()) {
+            ([column], [(_, kind)]) => self.single(column, *kind, sink),
             _ => self.composite(&columns, sink),
         }
     }
 
-    fn single(&mut self, column: &ArrayRef, sink: &mut impl Sink) -> Result<()> {
+    fn single(&mut self, column: &ArrayRef, kind: KeyKind, sink: &mut impl Sink) -> Result<()> {
         if let Some((keys, values)) = dictionary_keys(column) {
             find_starts(&keys, &mut self.starts);
             let keys: Vec<u32> = self.starts.iter().map(|&at| keys[at as usize]).collect();
-            return self.coder.dictionary(&keys, values, sink, &mut self.users);
+            return self.coder.dictionary(kind, &keys, values, sink, &mut self.users);
         }
-        self.flat(&Flat::new(column)?, sink)
+        self.flat(&Flat::new(column, kind)?, sink)
     }
 
     /// Users of several columns: their key is that of an item with the same columns.
     fn composite(&mut self, columns: &[ArrayRef], sink: &mut impl Sink) -> Result<()> {
         let rows = columns.first().map_or(0, Array::len);
-        let flats = columns.iter().map(|column| Flat::new(&plain_values(column)?));
+        let flats = columns
+            .iter()
+            .zip(&self.columns)
+            .map(|(column, (_, kind))| Flat::new(&plain_values(column)?, *kind));
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
         encode_composite(&flats.collect::<Result<Vec<_>>>()?, rows, &mut packed);

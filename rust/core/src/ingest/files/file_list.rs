@@ -36,22 +36,20 @@ pub(in crate::ingest) struct FileList<'a> {
 }
 
 impl FileList<'_> {
-    /// Check the paths, and the columns of the first file, without reading a row.
+    /// Check the paths, and the columns of all files, without reading a row.
+    ///
+    /// Pipes and NDJSON are left out: both show their columns only when their rows are read.
     ///
     /// # Errors
-    /// As [`Files::open`], for paths and for the columns of the first file.
+    /// As [`Files::open`].
     pub(in crate::ingest) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
-        let Some((input, format)) = self.expand(control)?.into_iter().next() else { return Ok(()) };
-        if input.on_disk()?.is_none() {
-            return Ok(());
+        let mut files = Vec::new();
+        for (input, format) in self.expand(control)? {
+            if format != FileFormat::NdJson && input.on_disk()?.is_some() {
+                files.push((input, format));
+            }
         }
-        let path = input.name().to_owned();
-        reason::guarded(&path, || match format {
-            FileFormat::Parquet => parquet::open(input, columns, control).map(drop),
-            FileFormat::Csv(dialect) => csv::open(input, columns, dialect).map(drop),
-            FileFormat::Ipc => ipc::open(input, columns, control).map(drop),
-            FileFormat::NdJson => Ok(()),
-        })
+        Files::merged(files, columns, control).map(drop)
     }
 
     /// Whether no file is a pipe, so that all can be read twice.
@@ -102,8 +100,15 @@ impl Files {
     /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types
     /// differ.
     pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
+        Self::merged(list.expand(control)?, columns, control)?.ok_or_else(|| Error::Incompatible {
+            what: "no input files were given".into(),
+            fix: "name at least one file or pattern",
+        })
+    }
+
+    fn merged(files: Vec<expand::NamedFile>, columns: &Columns, control: &Control) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
-        for (input, format) in list.expand(control)? {
+        for (input, format) in files {
             let path = input.name().to_owned();
             let opened: OpenFile = reason::guarded(&path, || match format {
                 FileFormat::Parquet => parquet::open(input, columns, control),
@@ -125,10 +130,7 @@ impl Files {
                 }
             });
         }
-        all.ok_or_else(|| Error::Incompatible {
-            what: "no input files were given".into(),
-            fix: "name at least one file or pattern",
-        })
+        Ok(all)
     }
 
     /// The merged types of the columns.

@@ -4,20 +4,25 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::common_type::{same_family, widest};
 use super::positions::Positions;
-use crate::ingest::columns::{element_type, key_kind, unsupported_type, value_type};
+use crate::ingest::columns::{element_key_type, element_type, key_type, unsupported, value_type};
 use crate::ingest::items::ItemSchema;
 use crate::ingest::names::{Columns, NGrams};
 use crate::random::KeyKind;
 use crate::{Error, Result};
 
-/// The name of the Arrow extension type of pandas periods.
-const PERIOD: &str = "pandas.period";
+/// A column of keys, and what its schema declares.
+#[derive(Debug, Clone)]
+struct KeyColumn {
+    name: String,
+    data_type: DataType,
+    kind: KeyKind,
+}
 
 /// The checked types of the user and item columns of one source.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnLayout {
-    users: Vec<(String, DataType)>,
-    items: Vec<(String, DataType)>,
+    users: Vec<KeyColumn>,
+    items: Vec<KeyColumn>,
     /// For each item column, whether its source declares no type, so that the type was inferred from values.
     undeclared: Vec<bool>,
     ngrams: Option<NGrams>,
@@ -48,7 +53,7 @@ impl ColumnLayout {
 
     /// The same layout, where the source declares no type for some columns.
     pub(in crate::ingest) fn with_undeclared(mut self, is_undeclared: impl Fn(&str) -> bool) -> Self {
-        self.undeclared = self.items.iter().map(|(name, _)| is_undeclared(name)).collect();
+        self.undeclared = self.items.iter().map(|column| is_undeclared(&column.name)).collect();
         self
     }
 
@@ -57,21 +62,25 @@ impl ColumnLayout {
     /// # Errors
     /// [`Error::Schema`] naming the column and the two types.
     pub(in crate::ingest) fn merge(self, other: &Self, source: &str) -> Result<Self> {
-        let join = |(name, ours): (String, DataType), theirs: &DataType, user: bool| {
-            let both = if user { same_family(&ours, theirs) } else { widest(&ours, theirs) };
-            match both {
-                Some(data_type) => Ok((name, data_type)),
+        let join = |ours: KeyColumn, theirs: &KeyColumn, user: bool| {
+            let both = if user { same_family } else { widest };
+            match both(&ours.data_type, &theirs.data_type) {
+                Some(data_type) if ours.data_type == DataType::Null => {
+                    Ok(KeyColumn { data_type, kind: theirs.kind, ..ours })
+                }
+                Some(data_type) => Ok(KeyColumn { data_type, ..ours }),
                 None => Err(Error::Schema {
                     what: format!(
-                        "column '{name}' of {source} has type {theirs}, but {ours} in files before it"
+                        "column '{}' of {source} has type {}, but {} in files before it",
+                        ours.name, theirs.data_type, ours.data_type
                     ),
                     fix: "give all files of one source the same column types".into(),
                 }),
             }
         };
-        let users = self.users.into_iter().zip(&other.users).map(|(a, b)| join(a, &b.1, true));
+        let users = self.users.into_iter().zip(&other.users).map(|(a, b)| join(a, b, true));
         let users = users.collect::<Result<_>>()?;
-        let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, &b.1, false));
+        let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, b, false));
         let undeclared = self.undeclared.iter().zip(&other.undeclared).map(|(a, b)| *a || *b).collect();
         Ok(Self { users, items: items.collect::<Result<_>>()?, undeclared, ngrams: self.ngrams })
     }
@@ -81,13 +90,13 @@ impl ColumnLayout {
     /// # Errors
     /// None: the types were checked when the layout was made.
     pub(crate) fn item_schema(&self) -> Result<ItemSchema> {
-        let schema = ItemSchema::new(self.items.iter().map(|(name, t)| (name.as_str(), t)))?;
+        let schema = ItemSchema::new(self.items())?;
         Ok(schema.with_undeclared(&self.undeclared))
     }
 
     /// Names and types of the item columns.
     pub(in crate::ingest) fn items(&self) -> impl Iterator<Item = (&str, &DataType)> {
-        self.items.iter().map(|(name, data_type)| (name.as_str(), data_type))
+        self.items.iter().map(|column| (column.name.as_str(), &column.data_type))
     }
 
     /// For each item column, whether its source declares no type.
@@ -99,66 +108,36 @@ impl ColumnLayout {
         self.ngrams
     }
 
-    /// The names of the user columns.
-    pub(in crate::ingest) fn users(&self) -> impl Iterator<Item = &str> {
-        self.users.iter().map(|(name, _)| name.as_str())
+    /// The names of the user columns, and the kinds of key that they declare.
+    pub(in crate::ingest) fn users(&self) -> impl Iterator<Item = (&str, KeyKind)> {
+        self.users.iter().map(|column| (column.name.as_str(), column.kind))
+    }
+
+    /// The kinds of key that the item columns declare.
+    pub(in crate::ingest) fn item_kinds(&self) -> impl Iterator<Item = KeyKind> {
+        self.items.iter().map(|column| column.kind)
     }
 }
 
-fn user_type(field: &Field, source: &str) -> Result<(String, DataType)> {
-    refuse_periods("user", field, source)?;
-    let data_type = value_type(field.data_type());
-    if key_kind(data_type).is_none() {
-        return Err(unsupported_type("user", field.name(), data_type, source));
-    }
-    Ok((field.name().clone(), data_type.clone()))
+fn user_type(field: &Field, source: &str) -> Result<KeyColumn> {
+    let (data_type, kind) = key_type(field).map_err(|why| unsupported("user", field.name(), why, source))?;
+    Ok(KeyColumn { name: field.name().clone(), data_type: data_type.clone(), kind })
 }
 
-fn item_type(
-    field: &Field,
-    single: bool,
-    ngrams: Option<NGrams>,
-    source: &str,
-) -> Result<(String, DataType)> {
+fn item_type(field: &Field, single: bool, ngrams: Option<NGrams>, source: &str) -> Result<KeyColumn> {
     let name = field.name();
-    refuse_periods("item", field, source)?;
-    let data_type = match element_type(value_type(field.data_type())) {
-        Some(_) if !single => {
-            return Err(Error::Schema {
-                what: format!(
-                    "item column '{name}' of {source} is a list, but there are several item columns"
-                ),
-                fix: "a list can only be the single item column; unnest it first".into(),
-            });
-        }
-        Some(element) => value_type(element),
-        None => value_type(field.data_type()),
-    };
-    let kind = key_kind(data_type).ok_or_else(|| unsupported_type("item", name, data_type, source))?;
+    if !single && element_type(value_type(field.data_type())).is_some() {
+        return Err(Error::Schema {
+            what: format!("item column '{name}' of {source} is a list, but there are several item columns"),
+            fix: "a list can only be the single item column; unnest it first".into(),
+        });
+    }
+    let (data_type, kind) = element_key_type(field).map_err(|why| unsupported("item", name, why, source))?;
     if ngrams.is_some() && kind != KeyKind::Text && data_type != &DataType::Null {
         return Err(Error::Schema {
             what: format!("ngrams= needs text, but item column '{name}' of {source} has type {data_type}"),
             fix: "name a text column, or leave ngrams= out".into(),
         });
     }
-    Ok((name.clone(), data_type.clone()))
-}
-
-/// Refuses pandas periods. In Arrow a period is a bare number, and its unit (months, days) stands in the metadata of
-/// the column. The number would be released without its unit.
-fn refuse_periods(role: &str, field: &Field, source: &str) -> Result<()> {
-    let element = match value_type(field.data_type()) {
-        DataType::List(element) | DataType::LargeList(element) => Some(element.as_ref()),
-        _ => None,
-    };
-    if [Some(field), element].into_iter().flatten().all(|field| field.extension_type_name() != Some(PERIOD)) {
-        return Ok(());
-    }
-    Err(Error::Schema {
-        what: format!(
-            "{role} column '{}' of {source} holds pandas periods, which are bare numbers in Arrow",
-            field.name()
-        ),
-        fix: "convert it in pandas with astype(str), or with dt.to_timestamp()".into(),
-    })
+    Ok(KeyColumn { name: name.clone(), data_type: data_type.clone(), kind })
 }

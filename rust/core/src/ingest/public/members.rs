@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::words::kind_words;
-use crate::ingest::columns::{element_type, key_kind, value_type};
+use crate::ingest::columns::{element_type, key_kind, key_type, unsupported, value_type};
 use crate::ingest::encode::{Chunk, Encoder, Sink};
 use crate::ingest::items::{Code, ItemCode, Payload, Side, UserCode, with_rows};
 use crate::ingest::layout::ColumnLayout;
@@ -79,8 +79,8 @@ impl Members {
                 fix: "unnest (explode) it first, so that each row has one".into(),
             });
         }
-        let same = key_kind(ours) == key_kind(theirs) || key_kind(theirs).is_none();
-        if same || theirs == &DataType::Null || self.items.is_empty() {
+        let (theirs, kind) = key_type(field).map_err(|why| unsupported("item", field.name(), why, TABLE))?;
+        if key_kind(ours) == Some(kind) || theirs == &DataType::Null || self.items.is_empty() {
             return Ok(());
         }
         Err(Error::Schema {

@@ -22,3 +22,4 @@ pub(crate) use list::ListedTypes;
 pub use list::PublicList;
 pub use members::Members;
 pub use prior::Prior;
+pub(super) use words::kind_words;

@@ -11,7 +11,7 @@ pub(super) fn words(data_type: &DataType) -> String {
 }
 
 /// The values of a type.
-pub(super) fn kind_words(data_type: &DataType) -> &'static str {
+pub(in crate::ingest) fn kind_words(data_type: &DataType) -> &'static str {
     match key_kind(data_type) {
         Some(KeyKind::Integer) => "integers",
         Some(KeyKind::Boolean) => "booleans",

@@ -17,6 +17,7 @@ use crate::random::{Digest, ReleaseKey};
 use crate::{Error, Result};
 
 /// Remembers every (user digest, item digest) and the key of every digest.
+#[derive(Default)]
 struct Recorder {
     codes: BTreeMap<Digest, u32>,
     digests: Vec<Digest>,
@@ -74,16 +75,8 @@ fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Resul
         Schema::new(fields.map(|(n, c)| Field::new(n, c.data_type().clone(), true)).collect::<Vec<_>>());
     let (layout, _) = ColumnLayout::new(&schema, &columns(names, ngrams), "the input")?;
     let item_schema = layout.item_schema()?;
-    let recorder = Recorder {
-        codes: BTreeMap::new(),
-        digests: Vec::new(),
-        store: KeyStore::default(),
-        user_digests: Vec::new(),
-        rows: BTreeSet::new(),
-        users: BTreeSet::new(),
-    };
     let key = ReleaseKey::insecure_test([1; 32]);
-    let mut encoder = Encoder::new(&layout, &key, recorder);
+    let mut encoder = Encoder::new(&layout, &key, Recorder::default());
     encoder.encode(&Chunk { users: vec![user], items, source: "the input".into(), first_row: 0, work: 0 })?;
     let recorder = encoder.into_sink();
     let digests = recorder.digests.iter().enumerate();

@@ -122,3 +122,25 @@ fn every_type_comes_back() {
         assert_eq!(pair.columns(), &[array.clone(), array]);
     }
 }
+
+#[test]
+fn rows_of_another_kind_than_the_schema_declares_are_refused() {
+    let key = ReleaseKey::insecure_test([1; 32]);
+    let schema = |user, item| Schema::new(vec![Field::new("u", user, true), Field::new("a", item, true)]);
+    let bytes: ArrayRef = Arc::new(BinaryArray::from_iter_values([b"a"]));
+    let dictionary: ArrayRef =
+        Arc::new(DictionaryArray::new(UInt8Array::from(vec![0]), Arc::clone(&bytes) as ArrayRef));
+    for column in [bytes, dictionary, ints(&[1])] {
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["a"]));
+        for (users, items) in [(column.clone(), text.clone()), (text, column.clone())] {
+            let declared = schema(DataType::Utf8, DataType::Utf8);
+            let (layout, _) = ColumnLayout::new(&declared, &columns(&["a"], None), "the input").unwrap();
+            let mut encoder = Encoder::new(&layout, &key, Recorder::default());
+            let (users, items) = (vec![users], vec![items]);
+            let encoded =
+                encoder.encode(&Chunk { users, items, source: "the input".into(), first_row: 0, work: 0 });
+            let Err(Error::Data { what, .. }) = encoded else { panic!("{}", column.data_type()) };
+            assert!(what.contains("another type"), "{what}");
+        }
+    }
+}

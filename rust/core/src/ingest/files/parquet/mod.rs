@@ -2,6 +2,7 @@
 //!
 //! The footer is at the end of the file, so a pipe is read into memory first.
 
+mod declared;
 mod int96;
 #[cfg(unix)]
 mod on_disk;
@@ -78,8 +79,11 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
         (None, None) => return Err(NO_BYTES),
     };
-    let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
-    let (layout, positions) = ColumnLayout::new(footer.schema(), columns, &source)?;
+    let declared = footer.map_err(|e| failed(path, &e, FOOTER))?;
+    let footer = declared::with_strings(declared.clone()).and_then(int96::in_exact_units);
+    let footer = footer.map_err(|e| failed(path, &e, FOOTER))?;
+    let schema = declared::schema(&declared, footer.schema());
+    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
     // Otherwise: the types of the file.
     let metadata = faster(&footer, &positions).unwrap_or(footer);
@@ -179,9 +183,7 @@ fn faster_type(data_type: &DataType, dictionary: bool) -> DataType {
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             of(DataType::Binary, DataType::BinaryView)
         }
-        DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
-            of(DataType::Utf8, DataType::Utf8View)
-        }
+        DataType::Dictionary(_, values) => faster_type(values, dictionary),
         DataType::List(field) => {
             let values = faster_type(field.data_type(), dictionary);
             DataType::List(Arc::new(field.as_ref().clone().with_data_type(values)))
