@@ -68,6 +68,9 @@ users_needed: Final = _core.users_needed
 top_k_loss: Final = _core.top_k_loss
 top_k_counts: Final = _core.top_k_counts
 check_source: Final = _core.check_source
+#: A name or a path that the caller gave, as every error shows it: it may be data.
+quoted: Final = _core.quoted
+quoted_path: Final = _core.quoted_path
 
 
 def run(source: Source, job: Job) -> Release:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -70,13 +71,18 @@ def scan_folders(
     named = [(file, _folders_of(file, given)) for file, given in found]
     if not any(name in folders for _, folders in named for name in wanted):
         return None
-    pl = _polars()
-    files = [_File(file, folders, dict(pl.read_parquet_schema(file))) for file, folders in named]
+    files = [_File(file, folders, _schema_of(file)) for file, folders in named]
     own = [name for name in wanted if _stands_in_files(name, files)]
     from_folders = [name for name in wanted if name not in own and name in files[0].folders]
     if not from_folders:
         return None
     return _frame(files, {name: _common_type(name, files) for name in own}, from_folders)
+
+
+def _schema_of(file: str) -> dict[str, Any]:
+    # Not by its name, in which polars expands patterns.
+    with Path(file).open("rb") as opened:
+        return dict(_polars().read_parquet_schema(opened))
 
 
 def _frame(files: list[_File], own: dict[str, Any], from_folders: list[str]) -> Any:
@@ -88,7 +94,9 @@ def _frame(files: list[_File], own: dict[str, Any], from_folders: list[str]) -> 
         groups.setdefault(alike, []).append(file)
     frames = []
     for group in groups.values():
-        rows = pl.scan_parquet([file.path for file in group], hive_partitioning=False, glob=False)
+        # From the root on, no name is an address or a home.
+        paths = [os.path.abspath(file.path) for file in group]  # noqa: PTH100 - links stay as they are
+        rows = pl.scan_parquet(paths, hive_partitioning=False, glob=False)
         values = {name: _value(group[0].folders[name]) for name in from_folders}
         columns = [pl.col(name).cast(kind) for name, kind in own.items()]
         columns += [pl.lit(value, dtype=pl.String).alias(name) for name, value in values.items()]

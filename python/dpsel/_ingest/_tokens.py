@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,17 @@ from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["Tokens"]
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,8 @@ class Tokens:
         if not isinstance(text, str):
             raise SchemaError(f"tokenizer= needs text, but the item column holds {with_article(text)}")
         tokens = self.function(text)
-        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+        # Not all that can be iterated: a text is its characters, a mapping its keys, and a set has no order.
+        if not isinstance(tokens, list | tuple):
             raise SchemaError(
                 f"tokenizer= must return a list of tokens, got {type_name(tokens)}; return texts in a list"
             )
@@ -64,6 +72,11 @@ class Tokens:
         words = list(tokens)
         if not all(isinstance(word, str) for word in words):
             raise SchemaError("tokenizer= must return a list of texts, got a list with something else in it")
+        if not all(map(_is_unicode, words)):
+            raise SchemaError(
+                "tokenizer= must return texts that are Unicode, got one with half of a surrogate pair; "
+                "replace it, for example with text.encode(errors='replace').decode()"
+            )
         lengths = range(self.fewest, self.most + 1)
         return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use dpsel_core::Error;
+use dpsel_core::error::quoted;
 use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
 use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
@@ -121,7 +122,7 @@ fn format_by_name(name: &str) -> PyResult<FileFormat> {
         _ => Err(to_python(Error::parameter(
             "file_format",
             "\"parquet\", \"csv\", \"tsv\", \"ndjson\" or \"ipc\"",
-            name,
+            quoted(name),
             "leave it out to go by the file names",
         ))),
     }

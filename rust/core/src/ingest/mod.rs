@@ -29,7 +29,6 @@ mod tests;
 mod utf8;
 
 pub(crate) use encode::{Codes, OwnCodes, Sink};
-pub use files::STANDARD_INPUT_NAME;
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub(crate) use open::{OpenSource, again};

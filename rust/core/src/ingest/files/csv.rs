@@ -15,6 +15,7 @@ use super::input::Input;
 use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::error::quoted;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions, Role, roles};
 use crate::ingest::names::Columns;
@@ -59,7 +60,10 @@ fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str)
     let columns = if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
     if !dialect.header {
         return Error::Schema {
-            what: format!("{source} has {columns} and no header line, and none is '{name}' {purpose}"),
+            what: format!(
+                "{source} has {columns} and no header line, and none is {} {purpose}",
+                quoted(name)
+            ),
             fix: format!("set {argument} to one of column_1 to column_{count}"),
         };
     }
@@ -69,7 +73,7 @@ fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str)
         other => format!("'{}'", char::from(other)),
     };
     Error::Schema {
-        what: format!("the header line of {source} has {columns}, none named '{name}' {purpose}"),
+        what: format!("the header line of {source} has {columns}, none named {} {purpose}", quoted(name)),
         fix: format!(
             "set {argument} to a name in that line, which must hold the column names, separated by {separated}; \
              for another delimiter set file_format=dpsel.Csv(delimiter=), and for no such line \

@@ -9,6 +9,7 @@ use super::input::{ByteReader, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::error::quoted;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
 use crate::ingest::names::Columns;
@@ -79,7 +80,7 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
     }
     let found = types.into_iter().zip(roles).zip(names).map(|((seen, role), name)| {
         seen.ok_or_else(|| Error::Schema {
-            what: format!("no record of {source} has a field '{name}' {}", role.purpose()),
+            what: format!("no record of {source} has a field {} {}", quoted(name), role.purpose()),
             fix: format!(
                 "set {} to one of its fields: {}",
                 role.argument(),

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -24,6 +24,7 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
 use super::input::{InMemory, Input};
+use super::magic;
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
@@ -59,6 +60,8 @@ struct Part {
     file: Arc<Shared>,
     group: usize,
     rows: Range<usize>,
+    /// Whether these are all of them.
+    is_whole: bool,
     first_row: u64,
     /// Bytes that the part stands for.
     work: u64,
@@ -78,7 +81,10 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
         (None, None) => return Err(NO_BYTES),
     };
-    let footer = footer.and_then(int96::in_exact_units).map_err(|e| failed(path, &e, FOOTER))?;
+    let footer = footer.and_then(int96::in_exact_units).map_err(|e| {
+        magic::other_than(b"PAR1", input.peek().ok())
+            .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
+    })?;
     let (layout, positions) = ColumnLayout::new(footer.schema(), columns, &source)?;
     let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
     // Otherwise: the types of the file.
@@ -88,8 +94,24 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
+    check_rows(&shared)?;
     let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
     Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
+}
+
+/// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
+fn check_rows(file: &Shared) -> Result<()> {
+    let metadata = file.metadata.metadata();
+    let groups = metadata.row_groups();
+    let total = groups.iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
+    let agrees = |group: &RowGroupMetaData| {
+        let mut flat = needed(group, &file.mask).filter(|chunk| chunk.column_descr().max_rep_level() == 0);
+        flat.all(|chunk| chunk.num_values() == group.num_rows())
+    };
+    if total == Some(metadata.file_metadata().num_rows()) && groups.iter().all(agrees) {
+        return Ok(());
+    }
+    Err(unreadable(file.input.name(), "its footer states numbers of rows that contradict each other"))
 }
 
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
@@ -109,7 +131,8 @@ fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>
             let range = range(rows, piece, pieces);
             let rows = range.len() as u64;
             let work = group_bytes / pieces as u64;
-            tasks.push(Box::new(Part { file: Arc::clone(file), group, rows: range, first_row, work }));
+            let (file, is_whole) = (Arc::clone(file), pieces == 1);
+            tasks.push(Box::new(Part { file, group, rows: range, is_whole, first_row, work }));
             first_row += rows;
             bytes += work;
         }
@@ -222,18 +245,32 @@ impl Part {
             }
         }
         let bytes = Arc::into_inner(bytes).ok_or(NO_BYTES)?;
-        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
             .with_row_groups(vec![self.group])
             .with_projection(file.mask.clone())
-            .with_batch_size(BATCH)
-            .with_offset(self.rows.start)
-            .with_limit(self.rows.len())
-            .build()
-            .map_err(failed)
+            .with_batch_size(BATCH);
+        // Without a limit, rows beyond the stated number are seen.
+        let reader = if self.is_whole {
+            reader
+        } else {
+            reader.with_offset(self.rows.start).with_limit(self.rows.len())
+        };
+        reader.build().map_err(failed)
     }
 
     fn reason(&self) -> String {
         format!("malformed or truncated data in row group {}", self.group)
+    }
+
+    /// Why a batch was not decoded. The words of the decoder are not kept.
+    fn reason_of(&self, error: &ArrowError) -> String {
+        if error.to_string().contains("CRC") {
+            return format!(
+                "a page in row group {} does not have its checksum: the file was damaged",
+                self.group
+            );
+        }
+        self.reason()
     }
 }
 
@@ -245,7 +282,7 @@ impl Task for Part {
         let mut reader = guarded(path, || self.reader())?;
         let (mut done, mut worked) = (0, 0);
         while let Some(batch) = guarded(path, || Ok(reader.next()))? {
-            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason()))?;
+            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason_of(&e)))?;
             let first_row = self.first_row + done;
             done += batch.num_rows() as u64;
             let work = self.work * done / total - worked;
@@ -253,7 +290,11 @@ impl Task for Part {
             let (users, items) = positions.columns(&batch);
             emit(Chunk { users, items, source: Arc::clone(source), first_row, work })?;
         }
-        Ok(())
+        if done == self.rows.len() as u64 {
+            return Ok(());
+        }
+        let reason = format!("row group {} does not have as many rows as the file states", self.group);
+        Err(unreadable(path, reason))
     }
 }
 
