@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dpsel
-from dpsel.exceptions import FileError, SchemaError
+from dpsel.exceptions import FileError
 
 PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
 NAMED = {"user": "user", "item": "item", "privacy": PRIVACY, "max_items_per_user": 3}
@@ -217,7 +218,7 @@ def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path) -> None:
             select(path)
 
 
-ODD = st.text(st.sampled_from("ab*?[]{}~%$#!&=+,; 20'\\^é"), min_size=1, max_size=8)
+ODD = st.text(st.sampled_from("xy*?[]{}~%$#!&=+,; 20'\\^é"), min_size=1, max_size=8)
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -228,15 +229,10 @@ def test_no_character_of_a_path_is_expanded(tmp_path, folder, value, name) -> No
     top = tmp_path / f"x{folder}"
     below = top / f"day={value}"
     written(below / f"x{name}.parquet")
-    for decoy in (tmp_path / "xa", tmp_path / "xb"):
+    for decoy in (tmp_path / "xx", tmp_path / "xy"):
         if decoy != top:
             written(decoy / f"day={value}" / f"x{name}.parquet", "decoy")
     for path in (top, below / f"x{name}.parquet"):
         assert select(path).to_pylist() == ["tea"]
-        try:
-            found = select(path, item=["day", "item"])
-        except SchemaError as error:
-            # No column is named by `day=`, and a value that is no Unicode has no text.
-            assert "day" in str(error) or "%" in value
-        else:
-            assert [item for _, item in found.to_pylist()] == ["tea"]
+        [(day, item)] = select(path, item=["day", "item"]).to_pylist()
+        assert (day, item) == (unquote(value), "tea")

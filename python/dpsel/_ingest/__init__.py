@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
-from dpsel._ingest._folders import delimiter_of, scan_folders
+from dpsel._ingest._delimiters import delimiter_of
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
@@ -108,8 +108,6 @@ def _open_paths(
     quoted = _may_be_quoted(data)
     if any(map(is_remote, paths)):
         return _of_frame(scan(paths, file_format, may_be_fetched=quoted), columns)
-    if (frame := scan_folders(paths, file_format, columns, quoted=quoted)) is not None:
-        return _of_frame(frame, columns)
     return Opened(_files(paths, file_format, quoted=quoted), "table")
 
 

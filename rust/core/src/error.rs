@@ -152,7 +152,11 @@ const MOST_WORDS: usize = 3;
 /// text of few words in one line is quoted, and none with a character that separates values in CSV or JSON.
 #[must_use]
 pub fn quoted(name: &str) -> String {
-    if is_plain(name, LONGEST_NAME) && name.split_whitespace().count() <= MOST_WORDS { format!("'{name}'") } else { "(not quoted: it may be data)".into() }
+    if is_plain(name, LONGEST_NAME) && name.split_whitespace().count() <= MOST_WORDS {
+        format!("'{name}'")
+    } else {
+        "(not quoted: it may be data)".into()
+    }
 }
 
 /// A path that the caller gave, as errors show it.
@@ -229,7 +233,14 @@ mod tests {
     #[test]
     fn a_text_that_may_be_data_is_not_quoted() {
         assert_eq!(quoted("User ID"), "'User ID'");
-        for data in ["what is the diagnosis", "user,item\n1,tea", "{\"user\": 1}", "1;tea", "1\ttea", &"tea ".repeat(50)] {
+        for data in [
+            "what is the diagnosis",
+            "user,item\n1,tea",
+            "{\"user\": 1}",
+            "1;tea",
+            "1\ttea",
+            &"tea ".repeat(50),
+        ] {
             assert!(quoted(data).contains("not quoted"));
             assert!(quoted_path(Path::new(data)).contains("not quoted"));
         }

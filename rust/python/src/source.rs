@@ -55,8 +55,8 @@ impl Source {
         Ok(Self { data: Data::Files { paths, format, quoted }, names: None })
     }
 
-    /// The files that the paths name, each with the place of its path, from 0 on. No file is opened.
-    fn named_files(&self, py: Python<'_>) -> PyResult<Vec<(usize, PathBuf)>> {
+    /// The files that the paths name. No file is opened.
+    fn named_files(&self, py: Python<'_>) -> PyResult<Vec<PathBuf>> {
         let Data::Files { paths, format, quoted } = &self.data else { return Ok(Vec::new()) };
         let files = named(paths.clone(), *format, *quoted);
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))

@@ -43,11 +43,11 @@ pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Res
     list_of(source)?.check(columns, control)
 }
 
-/// The files that a source names, each with the place of the path that names it, from 0 on. No file is opened.
+/// The files that a source names. No file is opened.
 ///
 /// # Errors
 /// As [`check_files`], for paths.
-pub fn named_files(source: &Source, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
+pub fn named_files(source: &Source, control: &Control) -> Result<Vec<PathBuf>> {
     list_of(source)?.named(control)
 }
 

@@ -11,6 +11,7 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use super::hive::FolderColumns;
 use super::input::Input;
 use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
@@ -51,7 +52,7 @@ pub(super) fn open(input: Input, columns: &Columns, dialect: Dialect) -> Result<
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
     let task = CsvFile { input, source, schema: Arc::new(schema), positions, dialect };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// The error for a column that is not there.

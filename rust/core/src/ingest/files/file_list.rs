@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::hive::FolderColumns;
+use super::input::Input;
 use super::open_file::OpenFile;
 use super::{csv, expand, ipc, ndjson, parquet, reason};
 use crate::ingest::encode::{Encoder, Sink};
@@ -18,6 +20,7 @@ const SINGLE_THREADED: u64 = 256 * 1024;
 /// All files of one source: opened and checked, not yet read.
 pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
+    folders: FolderColumns,
     /// Bytes to be read, if known.
     bytes: Option<u64>,
     /// At most so many rows have a user and an item, as far as files say so.
@@ -41,13 +44,16 @@ impl FileList<'_> {
     /// # Errors
     /// As [`Files::open`], for paths and for the columns of the first file.
     pub(in crate::ingest) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
-        let Some((input, format)) = self.expand(control)?.into_iter().next() else { return Ok(()) };
+        let Some((place, (input, format))) = self.placed(control)?.into_iter().next() else { return Ok(()) };
         if input.on_disk()?.is_none() {
             return Ok(());
         }
         let path = input.name().to_owned();
         reason::guarded(&path, || match format {
-            FileFormat::Parquet => parquet::open(input, columns, control).map(drop),
+            FileFormat::Parquet => {
+                let folders = self.folders(&input, place, columns)?;
+                parquet::open(input, folders, columns, control).map(drop)
+            }
             FileFormat::Csv(dialect) => csv::open(input, columns, dialect).map(drop),
             FileFormat::Ipc => ipc::open(input, columns, control).map(drop),
             FileFormat::NdJson => Ok(()),
@@ -67,13 +73,21 @@ impl FileList<'_> {
         Ok(true)
     }
 
-    /// The files, each with the place of the path that names it, from 0 on. No file is opened.
+    /// The files. No file is opened.
     ///
     /// # Errors
     /// As [`Files::open`], for paths.
-    pub(in crate::ingest) fn named(self, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
-        let files = self.placed(control)?;
-        Ok(files.into_iter().map(|(place, (input, _))| (place, input.name().to_owned())).collect())
+    pub(in crate::ingest) fn named(self, control: &Control) -> Result<Vec<PathBuf>> {
+        Ok(self.expand(control)?.into_iter().map(|(input, _)| input.name().to_owned()).collect())
+    }
+
+    /// The needed columns that the folders of a file tell.
+    fn folders(&self, input: &Input, place: usize, columns: &Columns) -> Result<FolderColumns> {
+        match (self.paths.get(place), input.size()?) {
+            (Some(given), Some(_)) => FolderColumns::of(input.name(), given, columns),
+            // A pipe stands in no folder of a table.
+            (None, _) | (_, None) => Ok(FolderColumns::default()),
+        }
     }
 
     fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
@@ -103,20 +117,28 @@ impl Files {
     /// differ.
     pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
         let mut all: Option<Self> = None;
-        for (input, format) in list.expand(control)? {
+        for (place, (input, format)) in list.placed(control)? {
             let path = input.name().to_owned();
+            let folders = match format {
+                FileFormat::Parquet => list.folders(&input, place, columns)?,
+                FileFormat::Csv(_) | FileFormat::NdJson | FileFormat::Ipc => FolderColumns::default(),
+            };
+            if let Some(Self { folders: first, .. }) = &all {
+                first.check_within(&folders)?;
+            }
             let opened: OpenFile = reason::guarded(&path, || match format {
-                FileFormat::Parquet => parquet::open(input, columns, control),
+                FileFormat::Parquet => parquet::open(input, folders, columns, control),
                 FileFormat::Csv(dialect) => csv::open(input, columns, dialect),
                 FileFormat::NdJson => ndjson::open(input, columns),
                 FileFormat::Ipc => ipc::open(input, columns, control),
             })?;
             all = Some(match all {
                 None => {
-                    let OpenFile { layout, bytes, rows, tasks } = opened;
-                    Self { layout, bytes, rows, tasks }
+                    let OpenFile { layout, folders, bytes, rows, tasks } = opened;
+                    Self { layout, folders, bytes, rows, tasks }
                 }
                 Some(mut all) => {
+                    opened.folders.check_same(&all.folders)?;
                     all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
                     all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
                     all.rows = all.rows.saturating_add(opened.rows);

@@ -4,6 +4,7 @@ mod compressed;
 mod csv;
 mod expand;
 mod file_list;
+mod hive;
 mod input;
 mod ipc;
 mod magic;

@@ -15,7 +15,8 @@ type Kind = (&'static str, &'static str);
 
 const DELTA: Kind =
     ("a Delta table", "deltalake.DeltaTable(path).to_pyarrow_table(), or DuckDB's delta_scan as --sql");
-const ICEBERG: Kind = ("an Iceberg table", "PyIceberg's table.scan().to_arrow(), or DuckDB's iceberg_scan as --sql");
+const ICEBERG: Kind =
+    ("an Iceberg table", "PyIceberg's table.scan().to_arrow(), or DuckDB's iceberg_scan as --sql");
 const HUDI: Kind = ("a Hudi table", "Hudi's reader on Spark, or hudi-rs to Arrow");
 const PAIMON: Kind = ("a Paimon table", "Paimon's reader, to Arrow or on Spark");
 const ACID: Kind = ("a transactional Hive table", "Hive, or its reader on Spark");
@@ -97,7 +98,7 @@ fn is_of_hive(folder: &Path) -> bool {
     number == Some(true)
 }
 
-/// The catalog of a DuckLake is elsewhere. Its files are known by their names.
+/// The catalog of a `DuckLake` is elsewhere. Its files are known by their names.
 fn is_of_ducklake(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ducklake-"))
 }

@@ -14,6 +14,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReaderBuilder, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::hive::FolderColumns;
 use super::input::{InMemory, Input};
 use super::magic;
 use super::open_file::OpenFile;
@@ -102,7 +103,7 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let bytes = size.or(in_memory.as_ref().map(|input| input.bytes().len() as u64));
     // Otherwise: a pipe, whose bytes are counted while they are read.
     let task = IpcFile { input, in_memory, source, positions, bytes: bytes.unwrap_or_default() };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// Whether it is the file format and not the stream format.

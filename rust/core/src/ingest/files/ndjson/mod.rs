@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 
+use super::hive::FolderColumns;
 use super::input::{ByteReader, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
@@ -52,7 +53,7 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let (layout, bytes) = (layout.with_undeclared(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {

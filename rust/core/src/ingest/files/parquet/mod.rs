@@ -23,6 +23,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
+use super::hive::FolderColumns;
 use super::input::{InMemory, Input};
 use super::magic;
 use super::open_file::OpenFile;
@@ -50,6 +51,8 @@ struct Shared {
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
+    folders: FolderColumns,
+    /// Positions of the columns of the file, and behind them those of its folders.
     positions: Positions,
     /// The needed columns of type INT96.
     instants: Vec<int96::Column>,
@@ -71,7 +74,12 @@ struct Part {
 ///
 /// # Errors
 /// [`Error::File`] for a file that is not Parquet or truncated, [`Error::Schema`] for its columns.
-pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<OpenFile> {
+pub(super) fn open(
+    input: Input,
+    folders: FolderColumns,
+    columns: &Columns,
+    control: &Control,
+) -> Result<OpenFile> {
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
     let (path, source) = (input.name(), input.source());
     let file = input.on_disk()?;
@@ -85,18 +93,21 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         magic::other_than(b"PAR1", input.peek().ok())
             .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
     })?;
-    let (layout, positions) = ColumnLayout::new(footer.schema(), columns, &source)?;
-    let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    let (folders, own) = (folders.without(footer.schema()), footer.schema().fields().len());
+    let (layout, positions) = ColumnLayout::new(&folders.behind(footer.schema()), columns, &source)?;
+    let roots: Vec<usize> = positions.ascending().into_iter().filter(|at| *at < own).collect();
+    let mask = ProjectionMask::roots(footer.parquet_schema(), roots.iter().copied());
     // Otherwise: the types of the file.
-    let metadata = faster(&footer, &positions).unwrap_or(footer);
+    let metadata = faster(&footer, roots).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
+    let positions = positions.projected();
     let shared =
-        Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
+        Shared { input, in_memory, source, metadata, mask, folders: folders.clone(), positions, instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
     check_rows(&shared)?;
     let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
-    Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
+    Ok(OpenFile { layout, folders, bytes: Some(bytes), rows, tasks })
 }
 
 /// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
@@ -114,6 +125,7 @@ fn check_rows(file: &Shared) -> Result<()> {
     Err(unreadable(file.input.name(), "its footer states numbers of rows that contradict each other"))
 }
 
+const NO_COLUMNS: Error = Error::Internal("columns of folders do not fit the rows of a file");
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
 /// The tasks of a file that so many threads read, and their bytes.
@@ -179,9 +191,9 @@ fn needed<'a>(
 
 /// The same file with strings read as dictionaries if all pages of the column are dictionary-encoded, and as views
 /// otherwise. Both save a copy of every value. `None` if the reader does not support it.
-fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowReaderMetadata> {
+fn faster(plain: &ArrowReaderMetadata, roots: Vec<usize>) -> Option<ArrowReaderMetadata> {
     let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
-    for at in positions.ascending() {
+    for at in roots {
         let root = ProjectionMask::roots(plain.parquet_schema(), [at]);
         let dictionary =
             plain.metadata().row_groups().iter().all(|group| needed(group, &root).all(only_dictionary));
@@ -276,13 +288,14 @@ impl Part {
 
 impl Task for Part {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Shared { input, source, positions, .. } = &*self.file;
+        let Shared { input, source, folders, positions, .. } = &*self.file;
         let path = input.name();
         let total = self.rows.len().max(1) as u64;
         let mut reader = guarded(path, || self.reader())?;
         let (mut done, mut worked) = (0, 0);
         while let Some(batch) = guarded(path, || Ok(reader.next()))? {
             let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason_of(&e)))?;
+            let batch = folders.beside(batch).map_err(|_| NO_COLUMNS)?;
             let first_row = self.first_row + done;
             done += batch.num_rows() as u64;
             let work = self.work * done / total - worked;
