@@ -32,7 +32,12 @@ def with_checksums(rows, **options):
     return out.getvalue()
 
 
-PAGES = [{"use_dictionary": False}, {}, {"data_page_version": "2.0"}, {"use_dictionary": False, "data_page_size": 99}]
+PAGES = [
+    {"use_dictionary": False},
+    {},
+    {"data_page_version": "2.0"},
+    {"use_dictionary": False, "data_page_size": 99},
+]
 
 
 @pytest.mark.parametrize("lists", [False, True])
@@ -114,7 +119,9 @@ def ipc(tables, *, stream=False):
 def test_a_footer_that_leaves_a_batch_out_is_refused(tmp_path, writer) -> None:
     if writer == "polars":
         out = io.BytesIO()
-        pl.concat([pl.from_arrow(table("tea")), pl.from_arrow(table("milk"))], rechunk=False).write_ipc(out, record_batch_size=ROWS)
+        pl.concat([pl.from_arrow(table("tea")), pl.from_arrow(table("milk"))], rechunk=False).write_ipc(
+            out, record_batch_size=ROWS
+        )
         data = out.getvalue()
     else:
         tables = [table("tea"), table("milk")]
@@ -146,7 +153,12 @@ def test_what_follows_a_stream_is_refused_and_not_left_out(tmp_path, rest) -> No
     path = tmp_path / "rows.arrows"
     path.write_bytes(whole)
     assert select(path) == ["tea"]
-    more = {"a stream": ipc([table("milk")], stream=True), "zeros": bytes(64), "text": b"x" * 50, "a byte": b"x"}
+    more = {
+        "a stream": ipc([table("milk")], stream=True),
+        "zeros": bytes(64),
+        "text": b"x" * 50,
+        "a byte": b"x",
+    }
     path.write_bytes(whole + more[rest])
     with pytest.raises(FileError, match="other bytes follow the stream|malformed"):
         select(path)

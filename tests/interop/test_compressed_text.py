@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import struct
 import subprocess
@@ -190,7 +191,7 @@ def test_any_division_into_members_or_frames_is_the_text(cuts, data) -> None:
     from pathlib import Path
 
     ends = sorted([0, *cuts, len(CSV)])
-    pieces = [CSV[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    pieces = [CSV[a:b] for a, b in itertools.pairwise(ends)]
     packed = data.draw(st.sampled_from([gzip.compress, member, frame, streamed]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"

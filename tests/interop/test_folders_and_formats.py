@@ -195,7 +195,9 @@ def test_without_a_delimiter_the_name_tells_it(tmp_path, name, separator) -> Non
         release = dpsel.select_partitions(source, **columns, file_format=dpsel.Csv(header=False))
         assert release.to_pylist() == ["a, b", "tea"]
     written(tmp_path / ("s.csv" if separator == "\t" else "s.tsv"), ROWS)
-    with pytest.raises((InvalidParameterError, FileError), match="files of which only some|several extensions"):
+    with pytest.raises(
+        (InvalidParameterError, FileError), match="files of which only some|several extensions"
+    ):
         dpsel.select_partitions(tmp_path, **columns, file_format=dpsel.Csv(header=False))
 
 

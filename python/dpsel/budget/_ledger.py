@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
+from dpsel._arguments import as_name_of_file
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import checked_privacy, of_json
@@ -81,7 +82,7 @@ class Ledger(Budget[Kind]):
         neighbours: Neighbours = "add_remove",
     ) -> None:
         """Make the file, or read it."""
-        self._path = Path(path)
+        self._path = Path(as_name_of_file("path", path))
         if total is not None:
             checked_privacy(total)
             super().__init__(total, neighbours=neighbours)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
+from dpsel._arguments import as_name_of_file
 from dpsel._filter._files import lines_of
 from dpsel.exceptions import FileError, MissingFileError, ReportError
 from dpsel.quoting import quoted_path
@@ -16,7 +18,6 @@ from dpsel.release._report import Report
 from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
 __all__ = ["loaded"]
@@ -29,10 +30,12 @@ def loaded(
     items: str | os.PathLike[str], report: str | os.PathLike[str] | Report | None
 ) -> _core_calls.Release:
     """Return the items of a file with their report."""
-    path = Path(items)
+    path = Path(as_name_of_file("path", items))
     if report is None:
         report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
-        if path.exists() and not report.exists():
+        if not os.path.exists(path):  # noqa: PTH110 - false for a name that is too long
+            raise MissingFileError(f"cannot read {quoted_path(path)}: no such file")
+        if not report.exists():
             raise MissingFileError(
                 f"cannot read {quoted_path(report)}, the report of {quoted_path(path)}: no such file; "
                 "name it with report="

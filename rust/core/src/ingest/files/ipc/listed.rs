@@ -5,39 +5,64 @@
 use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 
-use arrow_ipc::{MessageHeader, root_as_footer, root_as_message};
+use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 
-use super::lengths::Source;
+use super::lengths::{CONTINUATION, Source};
 
 /// The first message stands behind the magic, which is padded.
 const FIRST: u64 = 8;
 
-/// Whether every batch from the start of the file on is in the footer. A gap between messages ends the search.
+/// Whether every batch that follows the start of the file or another batch is in the footer.
 ///
 /// # Errors
 /// Those of the operating system.
 pub(super) fn every_batch(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
     let mut source = Source { file, size };
-    let Some((start, footer)) = source.footer()? else { return Ok(true) };
+    let Some((end, footer)) = source.footer()? else { return Ok(true) };
     // The decoder refuses an invalid footer.
     let Ok(footer) = root_as_footer(&footer) else { return Ok(true) };
-    let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
-    let listed: HashSet<i64> = blocks.map(arrow_ipc::Block::offset).collect();
-    let mut at = FIRST;
-    while at < start {
-        let Some((from, length)) = source.header(at)?.filter(|(_, length)| *length > 0) else { break };
-        let Some(bytes) = source.bytes(from, length)? else { break };
-        let Ok(message) = root_as_message(&bytes) else { break };
-        let is_batch =
-            matches!(message.header_type(), MessageHeader::RecordBatch | MessageHeader::DictionaryBatch);
-        if is_batch && !i64::try_from(at).is_ok_and(|at| listed.contains(&at)) {
+    let blocks = || [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+    let listed: HashSet<u64> = blocks().filter_map(|block| u64::try_from(block.offset()).ok()).collect();
+    for start in blocks().filter_map(behind).chain(source.behind_schema()?) {
+        if start < end && !listed.contains(&start) && source.has_batch(start, end)? {
             return Ok(false);
         }
-        let body = u64::try_from(message.bodyLength()).ok();
-        let Some(next) = body.and_then(|body| (from + length).checked_add(body)) else { break };
-        at = next;
     }
     Ok(true)
+}
+
+/// The position behind a batch.
+fn behind(block: &Block) -> Option<u64> {
+    let metadata = u64::try_from(block.metaDataLength()).ok()?;
+    let start = u64::try_from(block.offset()).ok()?.checked_add(metadata)?;
+    start.checked_add(u64::try_from(block.bodyLength()).ok()?)
+}
+
+impl<R: Read + Seek> Source<'_, R> {
+    /// The position behind the schema at the start, if that has the mark of a message before it.
+    fn behind_schema(&mut self) -> io::Result<Option<u64>> {
+        if self.bytes(FIRST, 4)?.is_none_or(|mark| mark != CONTINUATION) {
+            return Ok(None);
+        }
+        Ok(self.header(FIRST)?.map(|(from, length)| from + length))
+    }
+
+    /// Whether a batch stands at a position: it has the mark of a message before it, and all of it stands before the end.
+    fn has_batch(&mut self, at: u64, end: u64) -> io::Result<bool> {
+        if self.bytes(at, 4)?.is_none_or(|mark| mark != CONTINUATION) {
+            return Ok(false);
+        }
+        let Some((from, length)) = self.header(at)?.filter(|(_, length)| *length > 0) else {
+            return Ok(false);
+        };
+        let Some(bytes) = self.bytes(from, length)? else { return Ok(false) };
+        let Ok(message) = root_as_message(&bytes) else { return Ok(false) };
+        let body = u64::try_from(message.bodyLength()).ok();
+        let Some(next) = body.and_then(|body| (from + length).checked_add(body)) else { return Ok(false) };
+        let is_batch =
+            matches!(message.header_type(), MessageHeader::RecordBatch | MessageHeader::DictionaryBatch);
+        Ok(is_batch && next <= end)
+    }
 }
 
 #[cfg(test)]
