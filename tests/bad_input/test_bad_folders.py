@@ -1,4 +1,4 @@
-"""What a path stands for: tables whose files are not their rows, folders that a pattern meets, marks of tools."""
+"""What a path stands for: tables whose files are not their rows, folders in patterns, marks of tools."""
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def saved_data_set(table):
 
 
 TABLES = [
-    delta, iceberg, iceberg_of_a_folder_catalog, hudi, paimon, hive, hive_deltas, spark_stream, ducklake, saved_data_set,
+    delta, iceberg, iceberg_of_a_folder_catalog, hudi, paimon, hive, hive_deltas, spark_stream, ducklake,
+    saved_data_set,
 ]  # fmt: skip
 
 
@@ -224,7 +225,7 @@ ODD = st.text(st.sampled_from("xy*?[]{}~%$#!&=+,; 20'\\^é"), min_size=1, max_si
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(folder=ODD, value=ODD, name=ODD)
 def test_no_character_of_a_path_is_expanded(tmp_path, folder, value, name) -> None:
-    """With decoys that a pattern of these characters would meet, for files that the core reads and that polars reads."""
+    """With decoys that a pattern of these characters would meet."""
     shutil.rmtree(tmp_path)
     top = tmp_path / f"x{folder}"
     below = top / f"day={value}"

@@ -1,4 +1,4 @@
-"""Damage that a file itself reports: checksums of pages, numbers of rows, batches that a footer leaves out."""
+"""Damage that a file reports: checksums of pages, numbers of rows, batches that a footer leaves out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def select(path, **arguments):
     return dpsel.select_partitions(path, **(SELECT | {"privacy": PRIVACY} | arguments)).to_pylist()
 
 
-def table(item="tea", lists=False):
+def table(item="tea", *, lists=False):
     return pa.table({"user": [str(n) for n in range(ROWS)], "item": [[item] if lists else item] * ROWS})
 
 
@@ -44,7 +44,7 @@ PAGES = [
 @pytest.mark.parametrize("options", PAGES, ids=str)
 @pytest.mark.parametrize("folder", [".", "day=1"])
 def test_a_page_that_is_not_as_its_checksum_says_is_refused(tmp_path, options, lists, folder) -> None:
-    """Another letter in an item is a valid file but for the checksum. Folders that name a column change nothing."""
+    """Another letter in an item is a valid file but for the checksum, also in folders that name a column."""
     data = with_checksums(table(lists=lists), write_statistics=False, **options)
     path = tmp_path / folder / "rows.parquet"
     path.parent.mkdir(exist_ok=True)
@@ -68,7 +68,7 @@ def zigzag(number):
 @pytest.mark.parametrize("lists", [False, True])
 @pytest.mark.parametrize("folder", [".", "day=1"])
 def test_numbers_of_rows_that_contradict_the_rows_are_refused(tmp_path, stated, lists, folder) -> None:
-    """Every choice of the numbers in the footer, also where they agree with each other and not with the pages."""
+    """Every choice of the numbers in the footer, also where these agree and the pages do not."""
     data = with_checksums(table(lists=lists), write_statistics=False, use_dictionary=False)
     places = _places(data, stated)
     path = tmp_path / folder / "rows.parquet"
