@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import _core_calls
 from dpsel._arguments import type_name, with_article
@@ -19,13 +19,17 @@ from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_sci
 from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
-from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpsel._core_calls import Job
     from dpsel._restored import Restored
     from dpsel.typing import FileFormat
+
+T = TypeVar("T")
 
 __all__ = ["Opened", "Tokens", "is_read_once", "open_columns", "open_data"]
 
@@ -39,12 +43,24 @@ class Opened:
         returns: The kind of table to return.
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
+        tokens: The tokens of a function of the caller's, if they are the items.
     """
 
     source: Source
     returns: str
     has_named_columns: bool = True
     restored: Restored | None = None
+    tokens: Tokens | None = None
+
+    def read(self, reader: Callable[[Source, Job], T], job: Job) -> T:
+        """Return what ``reader`` makes of the source; an error of the tokens comes out in its own words."""
+        try:
+            return reader(self.source, job)
+        except DataError:
+            if self.tokens is None or not self.tokens.faults:
+                raise
+        # Behind the handler, so that it is not chained.
+        raise SchemaError(self.tokens.faults[0])
 
     def check(self, job: Job) -> None:
         """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
@@ -99,7 +115,7 @@ def open_data(
         return opened(lambda: _open_paths(data, paths, columns, file_format))
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return opened(lambda: _open_object(data, columns, tokens))
+    return replace(opened(lambda: _open_object(data, columns, tokens)), tokens=tokens)
 
 
 def _open_paths(
