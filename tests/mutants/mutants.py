@@ -741,8 +741,8 @@ MUTANTS = [
     Mutant(
         "the words of a library that opens a table are passed on",
         "python/dpsel/_ingest/__init__.py",
-        "return opened(lambda: _open_object(data, columns, tokens))",
-        "return _open_object(data, columns, tokens)",
+        "found = opened(lambda: _open_object(data, columns, tokens))",
+        "found = _open_object(data, columns, tokens)",
         ("tests/counterexamples/test_foreign_errors.py",),
     ),
     Mutant(

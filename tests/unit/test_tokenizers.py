@@ -192,7 +192,10 @@ def test_where_it_does_not_apply(tmp_path) -> None:
     with pytest.raises(InvalidParameterError, match="for a Spark DataFrame, got a function"):
         checked_tokenizer(str.split)
     frame = pl.DataFrame({"u": [1], "a": ["x"], "t": ["tea"], "n": [1]})
-    for item, message in ((["a", "t"], "exactly one item column"), ("n", "tokenizer= needs text, .* holds an int")):
+    for item, message in (
+        (["a", "t"], "exactly one item column"),
+        ("n", "tokenizer= needs text, .* holds an int"),
+    ):
         with pytest.raises((DataError, SchemaError), match=message):
             dpsel.select_partitions(frame, user="u", item=item, tokenizer=str.split, **SURE)
 

@@ -115,7 +115,8 @@ def open_data(
         return opened(lambda: _open_paths(data, paths, columns, file_format))
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return replace(opened(lambda: _open_object(data, columns, tokens)), tokens=tokens)
+    found = opened(lambda: _open_object(data, columns, tokens))
+    return replace(found, tokens=tokens)
 
 
 def _open_paths(

@@ -81,7 +81,8 @@ def top_k_request(
 ) -> Request[TopKMechanism]:
     """Return the request of a top-k: of rows if there are columns, otherwise of counts."""
     if not is_one_of(neighbours, "add_remove", "swap", "any"):
-        shown = quoted(neighbours) if isinstance(neighbours, str) else type_name(neighbours)
+        given: object = neighbours
+        shown = quoted(given) if isinstance(given, str) else type_name(given)
         raise InvalidParameterError(
             f'neighbours must be "add_remove", "swap" or (for counts) "any", got {shown}; '
             "most guarantees are stated for adding or removing a user"
