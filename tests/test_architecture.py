@@ -189,6 +189,7 @@ ROOMS = [
     "_tables",
     "_plot",
     "_core_calls",
+    "quoting",
     "formats",
     "accounting",
     "mechanisms",

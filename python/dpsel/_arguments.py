@@ -25,6 +25,7 @@ __all__ = [
     "as_flag",
     "as_int",
     "as_int_if_given",
+    "as_name_of_file",
     "as_number",
     "as_path_if_given",
     "at_least_one",
@@ -121,13 +122,20 @@ def as_path_if_given(name: str, value: object) -> str | None:
         return None
     if not isinstance(value, str | os.PathLike):
         raise InvalidParameterError(f"{name} must be a path, got {type_name(value)}; give a str or a Path")
+    return as_name_of_file(name, value)
+
+
+def as_name_of_file(name: str, value: str | os.PathLike[Any]) -> str:
+    """Return a path as text; refuse what no file can have as its name."""
     try:
         path = os.fsdecode(value)
-        os.fsencode(path)
+        possible = b"\0" not in os.fsencode(path)
     except Exception:  # noqa: BLE001 - whatever a path of another library raises
+        possible = False
+    if not possible:
         raise InvalidParameterError(
             f"{name} must be a path, got {type_name(value)} that no file can be named; give another name"
-        ) from None
+        )
     return path
 
 

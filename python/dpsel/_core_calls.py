@@ -11,6 +11,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import InternalError
 
 # The allocator of the core reads its settings when it is loaded. Freed memory goes back to the system after
@@ -68,6 +69,9 @@ users_needed: Final = _core.users_needed
 top_k_loss: Final = _core.top_k_loss
 top_k_counts: Final = _core.top_k_counts
 check_source: Final = _core.check_source
+#: A name or a path that the caller gave, as every error shows it: it may be data.
+quoted: Final = _core.quoted
+quoted_path: Final = _core.quoted_path
 
 
 def run(source: Source, job: Job) -> Release:
@@ -116,4 +120,4 @@ def release_of(columns: dict[str, Any], weights: list[float] | None, report: str
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file under another name and rename it, so that it is complete or not there."""
-    _core.write_text(os.fspath(path), text)
+    _core.write_text(as_name_of_file("path", path), text)

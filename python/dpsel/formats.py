@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 __all__ = ["Csv"]
 
@@ -46,7 +47,7 @@ class Csv:
             return
         fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0'
         if not fits:
-            shown = repr(given) if isinstance(given, str) else type_name(given)
+            shown = quoted(given) if isinstance(given, str) else type_name(given)
             raise InvalidParameterError(
                 f"delimiter must be one character of ASCII, and no quote or line break, got {shown}; "
                 "pass the character between two fields, such as ';'"

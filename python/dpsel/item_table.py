@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from dpsel._arguments import type_name
+from dpsel._arguments import as_name_of_file, type_name
 from dpsel._optional import optional
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
     from dpsel import _core_calls
@@ -118,7 +118,7 @@ class ItemTable:
         Raises:
             FileError: If the extension is not known or the file cannot be written.
         """
-        self._core.write(os.fspath(path))
+        self._core.write(as_name_of_file("path", path))
 
     def __arrow_c_schema__(self) -> object:
         """Export the schema."""

@@ -227,6 +227,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     payment = begin_call(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
     )
-    release: Release[Any] = Release(run(opened.source, job), opened.returns, restored)
+    release: Release[Any] = Release(opened.read(run, job), opened.returns, restored)
     payment.settle(release.report)
     return release

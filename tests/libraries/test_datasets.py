@@ -66,3 +66,31 @@ def test_wrong_calls_say_what_mends_them(split):
         select(split, user="u", item="x")
     with pytest.raises(InvalidParameterError, match="must name columns"):
         select(split)
+
+
+def shouting(rows):
+    return rows | {"i": [f"{item}!" for item in rows["i"]]}
+
+
+def test_a_transform_is_refused_and_not_left_out(split):
+    """The caller sees other rows than are stored. Selected and mapped rows are those that are seen."""
+    changed = datasets.Dataset.from_dict(split.to_dict())
+    changed.set_transform(shouting)
+    for view in (changed, split.with_transform(shouting), split.with_transform(shouting).select(range(9))):
+        with pytest.raises(SchemaError, match=r"has a transform.*data\.map"):
+            select(view, **COLUMNS)
+    mapped = [(user, f"{item}!") for user, item in PAIRS]
+    for view in (
+        split.map(shouting, batched=True, load_from_cache_file=False),
+        split.to_iterable_dataset().map(shouting, batched=True),
+        split.to_iterable_dataset().map(shouting, batched=True).filter(lambda row: row["u"] >= 0),
+    ):
+        assert list(select(view, **COLUMNS)) == list(select(mapped))
+
+
+def test_a_saved_data_set_is_loaded_by_its_library(split, tmp_path):
+    split.select(range(900)).save_to_disk(tmp_path / "saved")
+    with pytest.raises(dpsel.exceptions.FileError, match="datasets.load_from_disk"):
+        select(tmp_path / "saved", **COLUMNS)
+    loaded = datasets.load_from_disk(tmp_path / "saved")
+    assert list(select(loaded, **COLUMNS)) == list(select(PAIRS[:900]))

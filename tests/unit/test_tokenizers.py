@@ -192,7 +192,10 @@ def test_where_it_does_not_apply(tmp_path) -> None:
     with pytest.raises(InvalidParameterError, match="for a Spark DataFrame, got a function"):
         checked_tokenizer(str.split)
     frame = pl.DataFrame({"u": [1], "a": ["x"], "t": ["tea"], "n": [1]})
-    for item, message in ((["a", "t"], "exactly one item column"), ("n", "broke off with an error")):
+    for item, message in (
+        (["a", "t"], "exactly one item column"),
+        ("n", "tokenizer= needs text, .* holds an int"),
+    ):
         with pytest.raises((DataError, SchemaError), match=message):
             dpsel.select_partitions(frame, user="u", item=item, tokenizer=str.split, **SURE)
 
@@ -203,3 +206,43 @@ def test_what_is_no_text_is_named_by_its_type() -> None:
     for value, kind in ((5, "an int"), (2.5, "a float")):
         with pytest.raises(SchemaError, match=f"needs text, but the item column holds {kind}$"):
             tokens.of_text(value)
+
+
+RETURNED = {
+    "str": (lambda text: text, "got str"),
+    "bytes": (lambda text: text.encode(), "got bytes"),
+    "None": (lambda _: None, "got NoneType"),
+    "generator": (lambda text: (word for word in text.split()), "got generator"),
+    "dict": (lambda text: dict.fromkeys(text.split(), 1), "got dict"),
+    "set": (lambda text: set(text.split()), "got set"),
+    "map": (lambda text: map(str, text.split()), "got map"),
+    "array": (lambda text: pd.array(text.split()).to_numpy(), "got numpy.ndarray"),
+    "column": (lambda text: pl.Series(text.split()), "got polars"),
+    "number": (len, "got int"),
+    "numbers": (lambda text: [len(text)], "something else"),
+    "bytes in it": (lambda text: [text.encode()], "something else"),
+    "lists in it": (lambda text: [text.split()], "something else"),
+    "None in it": (lambda text: [*text.split(), None], "something else"),
+    "half a pair": (lambda text: [text, "\ud800 hunter2"], "half of a surrogate pair"),
+}
+
+
+@pytest.mark.parametrize("source", ["pairs", "polars", "lazy", "pandas", "arrow"])
+@pytest.mark.parametrize("returned", RETURNED)
+def test_what_is_no_list_of_texts_is_refused_by_its_cause(returned, source) -> None:
+    function, cause = RETURNED[returned]
+    frame = pl.DataFrame({"u": [1, 2], "i": ["hunter2 and more", "hunter2"]})
+    tables = {"polars": frame, "lazy": frame.lazy(), "pandas": frame.to_pandas(), "arrow": frame.to_arrow()}
+    data = frame.rows() if source == "pairs" else tables[source]
+    columns = {} if source == "pairs" else {"user": "u", "item": "i"}
+    with pytest.raises(SchemaError, match=f"tokenizer= must return.*{cause}") as caught:
+        dpsel.select_partitions(data, **SURE, **columns, tokenizer=function)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_lists_and_tuples_of_any_texts_are_tokens() -> None:
+    class Word(str):
+        __slots__ = ()
+
+    for function in (str.split, lambda text: tuple(text.split()), lambda text: list(map(Word, text.split()))):
+        assert items_of("b a", tokenizer=function) == ["a", "b"]

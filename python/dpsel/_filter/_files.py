@@ -24,6 +24,7 @@ from dpsel._filter._rows import filtered
 from dpsel._ingest._foreign import opened
 from dpsel.exceptions import DataError, FileError, InvalidParameterError, MissingFileError, SchemaError
 from dpsel.formats import Csv
+from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -73,7 +74,7 @@ def filter_file(
     source, target = (Path(path).expanduser() for path in paths)
     form = _form(source, target, file_format)
     if os.path.realpath(source) == os.path.realpath(target):
-        raise FileError(f"cannot write {target}: it is the file that is read; name another one")
+        raise FileError(f"cannot write {quoted_path(target)}: it is the file that is read; name another one")
     labels = labels_of(keys, other, columns)
     if form.kind in _DELIMITERS or form.kind == "ndjson":
         _check_written(labels, form.kind)
@@ -100,7 +101,9 @@ def _write(
     except UnicodeEncodeError:
         raise DataError(f"{source} has text that is not valid Unicode; replace lone surrogates") from None
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or 'the disk failed'}") from None
+        raise FileError(
+            f"cannot write {quoted_path(target)}: {error.strerror or 'the disk failed'}"
+        ) from None
 
 
 def _check_written(labels: list[Any] | None, kind: str) -> None:
@@ -135,7 +138,8 @@ def _form(source: Path, target: Path, given: FileFormat | None) -> _Form:
         kind = _format(source)
         if _format(target) != kind:
             raise FileError(
-                f"cannot write {target}: rows stay in the format of {source}; give both the same extension"
+                f"cannot write {quoted_path(target)}: rows stay in the format of {source}; "
+                "give both the same extension"
             )
     elif given in _FORMATS:
         kind = given
@@ -151,7 +155,7 @@ def _format(path: Path) -> str:
     known = _TEXT if path.suffix == ".gz" else _TEXT | _ARROW
     if suffix.lower() not in known:
         raise FileError(
-            f"{path} has no extension that rows can be filtered in; use one of "
+            f"{quoted_path(path)} has no extension that rows can be filtered in; use one of "
             f"{', '.join(_TEXT | _ARROW)}, or .gz after those of text"
         )
     return known[suffix.lower()]
@@ -163,14 +167,14 @@ def _aside(target: Path) -> Iterator[Path]:
     try:
         folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}.", dir=target.parent)
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror}") from None
+        raise FileError(f"cannot write {quoted_path(target)}: {error.strerror}") from None
     with folder as name:
         made = Path(name) / target.name
         yield made
         try:
             made.replace(target)
         except OSError as error:
-            raise FileError(f"cannot write {target}: {error.strerror}") from None
+            raise FileError(f"cannot write {quoted_path(target)}: {error.strerror}") from None
 
 
 def lines_of(path: Path) -> Generator[str]:
@@ -184,12 +188,12 @@ def lines_of(path: Path) -> Generator[str]:
         with _opened(path, "rt") as file:
             yield from file
     except FileNotFoundError as error:
-        raise MissingFileError(f"cannot read {path}: {error.strerror}") from None
+        raise MissingFileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
     except FileError:
         raise
     except (OSError, EOFError) as error:
         raise FileError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is damaged'}"
+            f"cannot read {quoted_path(path)}: {getattr(error, 'strerror', None) or 'it is damaged'}"
         ) from None
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text; convert it first") from None
@@ -328,7 +332,7 @@ def _arrow(keys: Keys, source: Path, target: Path, wanted: tuple[list[str], Any]
             for batch in rows:
                 writer.write_batch(batch)
     except FileNotFoundError as error:
-        raise MissingFileError(f"cannot read {source}: {error.strerror}") from None
+        raise MissingFileError(f"cannot read {quoted_path(source)}: {error.strerror}") from None
     except (OSError, pa.ArrowInvalid):
         raise FileError(
             f"cannot filter {source}: it is damaged, or cannot be written as {target.name}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._arguments import with_article
 from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel.exceptions import SchemaError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +72,8 @@ def _check_names(columns: list[str], names: Iterable[Any]) -> None:
         if name not in there:
             # Not the names that are there: rows may be keyed by users or items.
             raise SchemaError(
-                f"the rows have no field named '{name}'; name those that hold the released items with item="
+                f"the rows have no field named {quoted(name)}; name those that hold the released items with "
+                "item="
             )
 
 

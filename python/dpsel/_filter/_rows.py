@@ -19,6 +19,7 @@ from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._request import NamedColumns
 from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,8 +73,8 @@ def _named(columns: list[str], names: Iterable[object]) -> None:
         if there.count(column) != 1:
             problem = "no column" if column not in there else "several columns"
             raise SchemaError(
-                f"the table has {problem} named '{column}'; name the columns that hold the released items "
-                "with item="
+                f"the table has {problem} named {quoted(column)}; name the columns that hold the released "
+                "items with item="
             )
 
 

@@ -6,27 +6,31 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import _core_calls
 from dpsel._arguments import type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._c_schema import checked
-from dpsel._ingest._folders import delimiter_of, scan_folders
+from dpsel._ingest._delimiters import delimiter_of
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
 from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
-from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpsel._core_calls import Job
     from dpsel._restored import Restored
     from dpsel.typing import FileFormat
+
+T = TypeVar("T")
 
 __all__ = ["Opened", "Tokens", "is_read_once", "open_columns", "open_data"]
 
@@ -40,12 +44,24 @@ class Opened:
         returns: The kind of table to return.
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
+        tokens: The tokens of a function of the caller's, if they are the items.
     """
 
     source: Source
     returns: str
     has_named_columns: bool = True
     restored: Restored | None = None
+    tokens: Tokens | None = None
+
+    def read(self, reader: Callable[[Source, Job], T], job: Job) -> T:
+        """Return what ``reader`` makes of the source; an error of the tokens comes out in its own words."""
+        try:
+            return reader(self.source, job)
+        except DataError:
+            if self.tokens is None or not self.tokens.faults:
+                raise
+        # Behind the handler, so that it is not chained.
+        raise SchemaError(self.tokens.faults[0])
 
     def check(self, job: Job) -> None:
         """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
@@ -100,7 +116,8 @@ def open_data(
         return opened(lambda: _open_paths(data, paths, columns, file_format))
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    return opened(lambda: _open_object(data, columns, tokens))
+    found = opened(lambda: _open_object(data, columns, tokens))
+    return replace(found, tokens=tokens)
 
 
 def _open_paths(
@@ -109,8 +126,6 @@ def _open_paths(
     quoted = _may_be_quoted(data)
     if any(map(is_remote, paths)):
         return _of_frame(scan(paths, file_format, may_be_fetched=quoted), columns)
-    if (frame := scan_folders(paths, file_format, columns, quoted=quoted)) is not None:
-        return _of_frame(frame, columns)
     return Opened(_files(paths, file_format, quoted=quoted), "table")
 
 

@@ -15,6 +15,14 @@ __all__ = ["batches_of_dataset"]
 _ROWS: Final = 1 << 16
 
 
+def _is_transformed(data: Any) -> bool:
+    """Whether a function of the caller's changes the rows that are looked up."""
+    stored = getattr(data, "format", None)
+    form = stored.get("type") if isinstance(stored, dict) else None
+    streamed = getattr(getattr(data, "_formatting", None), "format_type", None)
+    return "custom" in (form, streamed)
+
+
 def batches_of_dataset(data: Any, columns: list[str]) -> tuple[Iterator[Any], list[str] | None]:
     """Return the Arrow tables of a ``Dataset`` or ``IterableDataset``, and its columns if it tells them.
 
@@ -24,6 +32,11 @@ def batches_of_dataset(data: Any, columns: list[str]) -> tuple[Iterator[Any], li
         raise SchemaError(
             f"a datasets {type(data).__name__} is not one table; pass one of its splits, such as "
             "data['train']"
+        )
+    if _is_transformed(data):
+        raise SchemaError(
+            "this data set has a transform, which is applied where rows are looked at and not to the rows "
+            "that are stored; apply it with data.map(...), or drop it with data.with_format(None)"
         )
     names = data.column_names
     if names is not None and set(columns) <= set(names):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name, with_article
 from dpsel.exceptions import SchemaError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from dpsel._request import NamedColumns
@@ -40,7 +41,8 @@ def of_records(rows: Sequence[Any], columns: NamedColumns) -> Plain:
         if name not in rows[0]:
             # Not the names that are there: rows may be keyed by users or items.
             raise SchemaError(
-                f"the first row has no field named '{name}'; name the fields of the rows with user= and item="
+                f"the first row has no field named {quoted(name)}; name the fields of the rows with user= "
+                "and item="
             )
     return Plain(_pairs_of_records(rows, columns), is_table=False, has_named_columns=True)
 
@@ -92,7 +94,7 @@ def _without_column(data: Mapping[Any, Any], columns: NamedColumns) -> SchemaErr
     is_item = name in columns.items
     purpose = "to take items from; set item=" if is_item else "to tell users apart; set user="
     keys = f"columns: {_names(data)}" if _has_columns(data) else "keys"
-    return SchemaError(f"the input has no column '{name}' {purpose} to one of its {keys}")
+    return SchemaError(f"the input has no column {quoted(name)} {purpose} to one of its {keys}")
 
 
 def _has_columns(data: Mapping[Any, Any]) -> bool:
@@ -111,7 +113,7 @@ def _size(value: Any) -> int | None:
 
 def _names(data: Mapping[Any, Any]) -> str:
     more = f", and {len(data) - _SHOWN} more" if len(data) > _SHOWN else ""
-    return ", ".join(f"'{name}'" for name in list(data)[:_SHOWN]) + more
+    return ", ".join(map(quoted, list(data)[:_SHOWN])) + more
 
 
 def of_numpy(data: Any, columns: NamedColumns) -> Plain:
@@ -120,7 +122,7 @@ def of_numpy(data: Any, columns: NamedColumns) -> Plain:
         missing = next((name for name in columns if name not in data.dtype.names), None)
         if missing is not None:
             raise SchemaError(
-                f"the array has no field named '{missing}'; name its fields with user= and item="
+                f"the array has no field named {quoted(missing)}; name its fields with user= and item="
             )
         return _rows(columns, [data[name].ravel() for name in columns], named=True)
     if data.ndim != 2 or data.shape[1] != len(columns):  # noqa: PLR2004 - a matrix

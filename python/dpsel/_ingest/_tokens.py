@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,17 @@ from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["Tokens"]
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class Tokens:
     function: Callable[[str], Sequence[str]]
     fewest: int
     most: int
+    faults: list[str] = field(default_factory=list, repr=False, compare=False)
+    """What was wrong. On its way through a stream an exception loses its words."""
 
     @classmethod
     def of(cls, tokenizer: object, ngrams: object) -> Tokens | None:
@@ -54,18 +63,28 @@ class Tokens:
         if text is None:
             return None
         if not isinstance(text, str):
-            raise SchemaError(f"tokenizer= needs text, but the item column holds {with_article(text)}")
+            raise self._fault(f"tokenizer= needs text, but the item column holds {with_article(text)}")
         tokens = self.function(text)
-        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
-            raise SchemaError(
+        # Not all that can be iterated: a text is its characters, a mapping its keys, and a set has no order.
+        if not isinstance(tokens, list | tuple):
+            raise self._fault(
                 f"tokenizer= must return a list of tokens, got {type_name(tokens)}; return texts in a list"
             )
         # A copy: the function may use its list again.
         words = list(tokens)
         if not all(isinstance(word, str) for word in words):
-            raise SchemaError("tokenizer= must return a list of texts, got a list with something else in it")
+            raise self._fault("tokenizer= must return a list of texts, got a list with something else in it")
+        if not all(map(_is_unicode, words)):
+            raise self._fault(
+                "tokenizer= must return texts that are Unicode, got one with half of a surrogate pair; "
+                "replace it, for example with text.encode(errors='replace').decode()"
+            )
         lengths = range(self.fewest, self.most + 1)
         return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
+
+    def _fault(self, words: str) -> SchemaError:
+        self.faults.append(words)
+        return SchemaError(words)
 
     def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
         """Return pairs of users and lists of n-grams."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_int, type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def ngrams_of(ngrams: object, tokenizer: object = None) -> dict[str, Any] | None
         # A function makes the n-grams itself.
         unit, lengths = "words", None if tokenizer is not None else lengths
     elif not isinstance(tokenizer, str) or tokenizer not in _UNITS:
-        shown = repr(tokenizer) if isinstance(tokenizer, str) else type_name(tokenizer)
+        shown = quoted(tokenizer) if isinstance(tokenizer, str) else type_name(tokenizer)
         raise InvalidParameterError(
             f'tokenizer must be "words", "chars", "subwords" or a function from a text to a list of tokens, '
             f"got {shown}"

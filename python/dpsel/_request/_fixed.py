@@ -11,6 +11,7 @@ from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, request_of
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from dpsel.accounting import Counts, Privacy, PublishedCounts, Quantile
@@ -80,8 +81,10 @@ def top_k_request(
 ) -> Request[TopKMechanism]:
     """Return the request of a top-k: of rows if there are columns, otherwise of counts."""
     if not is_one_of(neighbours, "add_remove", "swap", "any"):
+        given: object = neighbours
+        shown = quoted(given) if isinstance(given, str) else type_name(given)
         raise InvalidParameterError(
-            f'neighbours must be "add_remove", "swap" or (for counts) "any", got {neighbours!r}; '
+            f'neighbours must be "add_remove", "swap" or (for counts) "any", got {shown}; '
             "most guarantees are stated for adding or removing a user"
         )
     number = as_int("k", k)

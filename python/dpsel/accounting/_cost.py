@@ -6,8 +6,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dpsel import _core_calls
+from dpsel._arguments import type_name
 from dpsel.accounting._privacy import KINDS, ZCDP, ApproxDP, Privacy, PureDP, checked_privacy, of_json
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -90,8 +92,9 @@ class Cost:
 def checked_neighbours(neighbours: object, known: Collection[str] = NEIGHBOURS) -> None:
     """Refuse a kind of neighbours that is not known here."""
     if not isinstance(neighbours, str) or neighbours not in known:
+        shown = quoted(neighbours) if isinstance(neighbours, str) else type_name(neighbours)
         raise InvalidParameterError(
-            f"neighbours must be one of {', '.join(map(repr, known))}, got {neighbours!r}; "
+            f"neighbours must be one of {', '.join(map(repr, known))}, got {shown}; "
             "most guarantees are for adding or removing a user"
         )
 

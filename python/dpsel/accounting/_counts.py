@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from dpsel._arguments import as_flag, as_int_if_given, as_number, is_one_of, type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 __all__ = ["Counts", "checked_counts", "counts_of_json"]
 
@@ -125,7 +126,7 @@ class Counts:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else type_name(value)
+    return quoted(value) if isinstance(value, str) else type_name(value)
 
 
 def counts_of_json(request: dict[str, Any]) -> Counts | None:

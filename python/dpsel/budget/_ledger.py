@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
+from dpsel._arguments import as_name_of_file
 from dpsel._tables import html_table, text_table
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import checked_privacy, of_json
 from dpsel.budget._budget import Budget, Spent
 from dpsel.exceptions import FileError, LedgerError, MissingFileError
+from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +82,7 @@ class Ledger(Budget[Kind]):
         neighbours: Neighbours = "add_remove",
     ) -> None:
         """Make the file, or read it."""
-        self._path = Path(path)
+        self._path = Path(as_name_of_file("path", path))
         if total is not None:
             checked_privacy(total)
             super().__init__(total, neighbours=neighbours)
@@ -141,7 +143,7 @@ class Ledger(Budget[Kind]):
         except FileExistsError:
             return
         except OSError as error:
-            raise FileError(f"cannot write {self._path}: {error.strerror}") from None
+            raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
         self._head = _NOTHING
         with os.fdopen(file, "wb") as opened:
             self._append(opened, head | {"neighbours": self._neighbours})
@@ -156,7 +158,7 @@ class Ledger(Budget[Kind]):
             file.flush()
             os.fsync(file.fileno())
         except OSError as error:
-            raise FileError(f"cannot write {self._path}: {error.strerror}") from None
+            raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
 
     def _reload(self, file: IO[bytes]) -> None:
         """Read the whole file and add it up again."""
@@ -222,10 +224,10 @@ class Ledger(Budget[Kind]):
             file = self._path.open("r+b")
         except FileNotFoundError as error:
             raise MissingFileError(
-                f"cannot read {self._path}: {error.strerror}; give total= to make a new ledger"
+                f"cannot read {quoted_path(self._path)}: {error.strerror}; give total= to make a new ledger"
             ) from None
         except OSError as error:
-            raise FileError(f"cannot read {self._path}: {error.strerror}") from None
+            raise FileError(f"cannot read {quoted_path(self._path)}: {error.strerror}") from None
         with file:
             _lock(file)
             # Closing the file gives the lock back.

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsel import exceptions
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+#: A quoted value, or arguments too many, which click shows in parentheses.
+_QUOTED = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<=argument )\(.*\)|(?<=arguments )\(.*\)""", re.DOTALL
+)
 
 
 class ExitCode(IntEnum):
@@ -82,9 +89,9 @@ def report_error(error: BaseException, options: Mapping[str, str] | None = None)
 def _one_line(error: BaseException, options: Mapping[str, str]) -> str:
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else "dpsel"
-        return f"{_flat(error.format_message())} (see '{command} --help')"
+        return f"{_flat(_without_data(error.format_message()))} (see '{command} --help')"
     if isinstance(error, click.ClickException):
-        return _flat(error.format_message())
+        return _flat(_without_data(error.format_message()))
     if isinstance(error, exceptions.DpselError):
         return in_options(_flat(str(error)), options)
     if isinstance(error, OSError | ImportError):
@@ -105,6 +112,11 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     before, after = r"(?<![\w./\\'\"=-])", r"(?![\w./\\'\"=-])"
     argument = rf"{before}(?:({names})=(?:True|False)?{after}|({joined}){after})|^({names})(?= must )"
     return re.sub(argument, lambda found: options[found[1] or found[2] or found[3]], text) if joined else text
+
+
+def _without_data(text: str) -> str:
+    """Leave out what click quotes of the command line, unless it is as plain as a name."""
+    return _QUOTED.sub(lambda found: found[0] if quoted(found[0][1:-1])[0] == "'" else quoted("\n"), text)
 
 
 def _flat(text: str) -> str:

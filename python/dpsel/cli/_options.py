@@ -11,6 +11,7 @@ import click
 import dpsel
 from dpsel.cli._sql import rows_of_query
 from dpsel.cli._types import ByteSize, Counts, HexKey
+from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -219,7 +220,8 @@ plot_option = click.option(
 def check_plot(plot: Path | None) -> None:
     """Refuse a plot whose name does not tell a format that can be drawn."""
     if plot and plot.suffix not in PLOT_EXTENSIONS:
-        message = f"--plot needs a file name that ends in one of {', '.join(PLOT_EXTENSIONS)}, got {plot}"
+        known = ", ".join(PLOT_EXTENSIONS)
+        message = f"--plot needs a file name that ends in one of {known}, got {quoted_path(plot)}"
         raise click.UsageError(message)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from dpsel.exceptions import FileError
+from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,13 +37,15 @@ class Staged:
         # A link stays: the file that it leads to is replaced. A pipe or device must never be.
         target = Path(os.path.realpath(target))
         if target.exists() and not target.is_file():
-            raise FileError(f"cannot write {target}: it is a directory or a device")
+            raise FileError(f"cannot write {quoted_path(target)}: it is a directory or a device")
         if not target.parent.is_dir():
-            raise FileError(f"cannot write {target}: there is no directory {target.parent}")
+            raise FileError(
+                f"cannot write {quoted_path(target)}: there is no directory {quoted_path(target.parent)}"
+            )
         try:
             folder = tempfile.mkdtemp(prefix=f".{target.stem}.", dir=target.parent)
         except OSError as error:
-            raise FileError(f"cannot write {target}: {error.strerror}") from error
+            raise FileError(f"cannot write {quoted_path(target)}: {error.strerror}") from error
         aside = Path(folder) / target.name
         self._moves.append((aside, target))
         return aside

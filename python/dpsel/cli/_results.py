@@ -11,6 +11,7 @@ import click
 import dpsel
 from dpsel.cli import _progress
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     import os
@@ -107,6 +108,8 @@ def _target(output: str, output_format: str | None) -> Path | None:
         raise click.UsageError(message)
     target = Path(output)
     if not target.name.lower().endswith(EXTENSIONS):
-        message = f"-o needs a file name that ends in one of {', '.join(EXTENSIONS)}, got {output}"
+        message = (
+            f"-o needs a file name that ends in one of {', '.join(EXTENSIONS)}, got {quoted_path(output)}"
+        )
         raise click.UsageError(message)
     return target

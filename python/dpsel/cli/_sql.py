@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from dpsel import exceptions
+from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,7 +33,9 @@ class Query(click.ParamType[str]):
             return Path(value[1:]).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             self.fail(
-                f"cannot read {value[1:]}: {getattr(error, 'strerror', None) or 'no UTF-8'}", param, ctx
+                f"cannot read {quoted_path(value[1:])}: {getattr(error, 'strerror', None) or 'no UTF-8'}",
+                param,
+                ctx,
             )
 
 

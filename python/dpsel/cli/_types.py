@@ -11,6 +11,7 @@ import click
 
 import dpsel
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,7 @@ class FrequencyTable(click.ParamType[Frequencies]):
                 header = next(rows, [])
                 pairs = [(item, float(number)) for item, number in rows]
         except OSError as error:
-            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
+            self.fail(f"cannot read {quoted_path(value)}: {error.strerror}", param, ctx)
         except (ValueError, csv.Error):
             self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
         if any(_is_number(name) for name in header[1:]):
@@ -204,7 +205,7 @@ class ItemFile(click.ParamType[Items]):
                 header = next(rows, [])
                 found = [tuple(row) for row in rows if row]
         except OSError as error:
-            self.fail(f"cannot read {value}: {error.strerror}", param, ctx)
+            self.fail(f"cannot read {quoted_path(value)}: {error.strerror}", param, ctx)
         except (UnicodeDecodeError, csv.Error):
             self.fail(f"{value} is not a CSV file", param, ctx)
         width = len(header)

@@ -16,6 +16,7 @@ from dpsel.cli._exit import ExitCode
 from dpsel.cli._mechanisms import Chosen, MechanismType
 from dpsel.cli._output import STDOUT, Staged
 from dpsel.mechanisms.words import shown_name, spellings
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,7 +209,7 @@ def _function(target: str) -> Callable[[list[Any]], Any]:
     """Import ``module:function``."""
     module, _, name = target.partition(":")
     if not module or not name:
-        message = f"--callable must be MODULE:FUNCTION, got {target}"
+        message = f"--callable must be MODULE:FUNCTION, got {quoted(target)}"
         raise click.UsageError(message)
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -216,12 +217,12 @@ def _function(target: str) -> Callable[[list[Any]], Any]:
         for part in name.split("."):
             function = getattr(function, part)
     except (ImportError, AttributeError) as error:
-        message = f"cannot import {target}: {error}"
+        message = f"cannot import {quoted(target)}: {error}"
         raise click.UsageError(message) from error
     finally:
         sys.path.pop(0)
     if not callable(function):
-        message = f"{target} is not a function"
+        message = f"{quoted(target)} is not a function"
         raise click.UsageError(message)
     return function  # type: ignore[no-any-return]
 

@@ -10,6 +10,7 @@ import click
 
 from dpsel import demo_data
 from dpsel.cli._output import Staged
+from dpsel.quoting import quoted_path
 
 QUOTATIONS = "quotations"
 
@@ -53,7 +54,7 @@ def command(out: Path, kind: str, **options: Any) -> None:
         message = f"--kind {kind} needs --users"
         raise click.UsageError(message)
     if out.suffix not in demo_data.EXTENSIONS:
-        message = f"OUT must end in one of {', '.join(demo_data.EXTENSIONS)}, got {out}"
+        message = f"OUT must end in one of {', '.join(demo_data.EXTENSIONS)}, got {quoted_path(out)}"
         raise click.UsageError(message)
     with Staged() as staged:
         rows = demo_data.write(demo_data.generate(kind, **given), staged.add(out))
@@ -65,7 +66,7 @@ def _copy_quotations(out: Path, given: dict[str, Any]) -> None:
         message = f"--{next(iter(given))} does not apply to --kind {QUOTATIONS}, which is fixed"
         raise click.UsageError(message)
     if out.suffix != ".csv":
-        message = f"--kind {QUOTATIONS} is written as .csv, got {out}"
+        message = f"--kind {QUOTATIONS} is written as .csv, got {quoted_path(out)}"
         raise click.UsageError(message)
     with Staged() as staged:
         shutil.copyfile(demo_data.quotations(), staged.add(out))

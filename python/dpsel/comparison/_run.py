@@ -195,7 +195,7 @@ def _users_per_item(
     """Return (users, items): how many items have how many users."""
     job = count_request(columns_of(user, item), ngrams, tokenizer).job(**running)
     opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
-    return _core_calls.users_per_item(opened.source, job)
+    return opened.read(_core_calls.users_per_item, job)
 
 
 def _row(

@@ -12,6 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import as_number, is_one_of, type_name
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -140,7 +141,7 @@ class UnitGreedy(SelectionMechanism):
 
 def _check_calibration(calibration: object) -> None:
     if not is_one_of(calibration, "curve", "published"):
-        given = repr(calibration) if isinstance(calibration, str) else type_name(calibration)
+        given = quoted(calibration) if isinstance(calibration, str) else type_name(calibration)
         raise InvalidParameterError(
             f'calibration must be "curve" or "published", got {given}; "curve" is private, '
             '"published" is for reproducing the paper only'

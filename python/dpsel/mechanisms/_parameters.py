@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from dpsel import _core_calls
 from dpsel._arguments import as_number, is_one_of, type_name
 from dpsel.exceptions import InvalidParameterError
+from dpsel.quoting import quoted
 
 ReleaseStep: TypeAlias = Literal["noise", "curve"]
 """How an item is released: by noise and a threshold, or by a release curve."""
@@ -15,7 +16,7 @@ ReleaseStep: TypeAlias = Literal["noise", "curve"]
 def check_release(release: object) -> None:
     """Refuse a release step that does not exist."""
     if not is_one_of(release, "noise", "curve"):
-        given = repr(release) if isinstance(release, str) else type_name(release)
+        given = quoted(release) if isinstance(release, str) else type_name(release)
         raise InvalidParameterError(
             f'release must be "noise" or "curve", got {given}; "curve" releases more items, '
             '"noise" can publish noisy weights'

@@ -5,17 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
+from dpsel._arguments import as_name_of_file
 from dpsel._filter._files import lines_of
 from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.quoting import quoted_path
 from dpsel.release._report import Report
 from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
 __all__ = ["loaded"]
@@ -28,12 +30,15 @@ def loaded(
     items: str | os.PathLike[str], report: str | os.PathLike[str] | Report | None
 ) -> _core_calls.Release:
     """Return the items of a file with their report."""
-    path = Path(items)
+    path = Path(as_name_of_file("path", items))
     if report is None:
         report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
-        if path.exists() and not report.exists():
+        if not os.path.exists(path):  # noqa: PTH110 - false for a name that is too long
+            raise MissingFileError(f"cannot read {quoted_path(path)}: no such file")
+        if not report.exists():
             raise MissingFileError(
-                f"cannot read {report}, the report of {path}: no such file; name it with report="
+                f"cannot read {quoted_path(report)}, the report of {quoted_path(path)}: no such file; "
+                "name it with report="
             )
     found = report if isinstance(report, Report) else Report.load(report)
     request = found["request"]
@@ -111,7 +116,8 @@ def _arrow(path: Path, kind: str) -> dict[str, Any]:
         import pyarrow.parquet as pq
     except ImportError:
         raise ImportError(
-            f"reading {path} needs pyarrow; install it with pip, or write the items as .csv or .ndjson"
+            f"reading {quoted_path(path)} needs pyarrow; install it with pip, or write the items as .csv or "
+            ".ndjson"
         ) from None
     try:
         if kind == ".parquet":
@@ -121,9 +127,11 @@ def _arrow(path: Path, kind: str) -> dict[str, Any]:
         elif kind == ".arrows":
             table = pa.ipc.open_stream(path).read_all()
         else:
-            raise FileError(f"cannot read {path}: its extension is none that a release is written with")
+            raise FileError(
+                f"cannot read {quoted_path(path)}: its extension is none that a release is written with"
+            )
     except FileNotFoundError as error:
-        raise MissingFileError(f"cannot read {path}: {error.strerror}") from None
+        raise MissingFileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
     except (OSError, pa.ArrowInvalid) as error:
-        raise FileError(f"cannot read {path}: it is damaged, or no {kind} file") from error
+        raise FileError(f"cannot read {quoted_path(path)}: it is damaged, or no {kind} file") from error
     return {name: table[name].combine_chunks() for name in table.column_names}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +11,11 @@ from dpsel import _core_calls
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
+from dpsel.quoting import quoted_path
 from dpsel.release._wording import counted_column, describe, has_guarantee, limit_of, readable
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from dpsel._core_calls import ReportText, Task
@@ -115,21 +116,21 @@ class Report(Mapping[str, Any]):
         try:
             text = Path(path).read_text(encoding="utf-8")
         except FileNotFoundError as error:
-            raise MissingFileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+            raise MissingFileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
         except OSError as error:
-            raise FileError(f"cannot read {os.fspath(path)}: {error.strerror}") from None
+            raise FileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise ReportError(
-                f"not a dpsel report: {os.fspath(path)} is not JSON: it is not UTF-8 text"
+                f"not a dpsel report: {quoted_path(path)} is not JSON: it is not UTF-8 text"
             ) from None
         except ValueError:  # a zero byte in the path
-            raise FileError(f"cannot read {os.fspath(path)!r}: it is not the name of a file") from None
+            raise FileError(f"cannot read {quoted_path(path)}: it is not the name of a file") from None
         try:
             return cls(text)
         except ReportError as error:
             if _is_json(text):
-                raise ReportError(f"{os.fspath(path)}: {error}") from None
-            raise ReportError(f"not a dpsel report: {os.fspath(path)} is not JSON") from None
+                raise ReportError(f"{quoted_path(path)}: {error}") from None
+            raise ReportError(f"not a dpsel report: {quoted_path(path)} is not JSON") from None
 
     @property
     def task(self) -> Task:

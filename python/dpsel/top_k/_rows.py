@@ -168,7 +168,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     payment = begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
     )
-    core = run(opened.source, job)
+    core = opened.read(run, job)
     restored = None if ngrams or tokenizer else opened.restored
     release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, restored)
     payment.settle(release.report)

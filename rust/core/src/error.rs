@@ -4,7 +4,10 @@
 //! It never contains a value of the data (law 5).
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The name of the standard input in errors, in place of a path.
+pub const STANDARD_INPUT_NAME: &str = "standard input";
 
 /// Result with the crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -52,7 +55,7 @@ pub enum Error {
         fix: &'static str,
     },
     /// A file cannot be read or written.
-    #[error("cannot {action} {}: {reason}", path.display())]
+    #[error("cannot {action} {}: {reason}", quoted_path(path))]
     File {
         /// "read", "write" or "rename".
         action: &'static str,
@@ -137,6 +140,56 @@ impl Error {
     }
 }
 
+/// The longest name and the longest path that errors quote, in characters.
+const LONGEST_NAME: usize = 64;
+const LONGEST_PATH: usize = 255;
+/// The most words of a name. Longer texts are more often sentences.
+const MOST_WORDS: usize = 3;
+
+/// A name that the caller gave, as errors show it: a column, an option, a word.
+///
+/// Callers pass rows by mistake: the text of a file in place of its path, a value in place of a column. So only a short
+/// text of few words in one line is quoted, and none with a character that separates values in CSV or JSON.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    if is_plain(name, LONGEST_NAME) && name.split_whitespace().count() <= MOST_WORDS {
+        format!("'{name}'")
+    } else {
+        "(not quoted: it may be data)".into()
+    }
+}
+
+/// A path that the caller gave, as errors show it.
+///
+/// It is quoted if it exists. Otherwise it may be a text: it is quoted if it is as plain as a name, and has the extension
+/// of a file or begins with a folder that exists.
+#[must_use]
+pub fn quoted_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_path = || is_plain(&text, LONGEST_PATH) && (has_extension(path) || is_in_a_folder(path));
+    if text == STANDARD_INPUT_NAME || path.exists() || is_path() {
+        text
+    } else {
+        "what was given as a path (not quoted: it names nothing and may be data)".into()
+    }
+}
+
+fn is_plain(text: &str, longest: usize) -> bool {
+    let separates =
+        |c: char| c.is_control() || matches!(c, '"' | ',' | ';' | '{' | '}' | '\u{2028}' | '\u{2029}');
+    text.chars().count() <= longest && !text.contains(separates)
+}
+
+fn has_extension(path: &Path) -> bool {
+    path.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
+        (1..=8).contains(&extension.len()) && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+fn is_in_a_folder(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && folder.is_dir())
+}
+
 /// A number of bytes as people write it: `64 MiB`, `1.5 GB`. A number that is not written so comes with its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Size(pub u64);
@@ -173,7 +226,36 @@ impl fmt::Display for Size {
 
 #[cfg(test)]
 mod tests {
-    use super::Size;
+    use std::path::Path;
+
+    use super::{Size, quoted, quoted_path};
+
+    #[test]
+    fn a_text_that_may_be_data_is_not_quoted() {
+        assert_eq!(quoted("User ID"), "'User ID'");
+        for data in [
+            "what is the diagnosis",
+            "user,item\n1,tea",
+            "{\"user\": 1}",
+            "1;tea",
+            "1\ttea",
+            &"tea ".repeat(50),
+        ] {
+            assert!(quoted(data).contains("not quoted"));
+            assert!(quoted_path(Path::new(data)).contains("not quoted"));
+        }
+        assert!(quoted_path(Path::new("a secret diagnosis")).contains("not quoted"));
+        let folder = tempfile::tempdir().unwrap();
+        for path in
+            [Path::new("absent.csv"), Path::new("absent/part-*.parquet"), &folder.path().join("absent")]
+        {
+            assert_eq!(quoted_path(path), path.display().to_string());
+        }
+        let odd = folder.path().join("user,item");
+        assert!(quoted_path(&odd).contains("not quoted"));
+        std::fs::write(&odd, "").unwrap();
+        assert_eq!(quoted_path(&odd), odd.display().to_string());
+    }
 
     #[test]
     fn sizes_are_written_as_people_write_them() {

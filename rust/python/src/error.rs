@@ -1,9 +1,9 @@
 //! The core's errors as the Python exceptions of `dpsel.exceptions`, in one match.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dpsel_core::Error;
-use dpsel_core::ingest::STANDARD_INPUT_NAME;
+use dpsel_core::error::STANDARD_INPUT_NAME;
 use dpsel_core::runtime::panics::caught;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult, Python};
@@ -64,6 +64,19 @@ pub(crate) fn is_own(py: Python<'_>, error: &PyErr) -> bool {
 /// Run a short piece of the core; a panic in it becomes an exception instead of crossing into Python.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> {
     caught(run).unwrap_or(Err(Error::Internal("the core panicked"))).map_err(to_python)
+}
+
+/// A name that the caller gave, as errors show it.
+#[pyo3::pyfunction]
+pub(crate) fn quoted(name: &str) -> String {
+    dpsel_core::error::quoted(name)
+}
+
+/// A path that the caller gave, as errors show it.
+#[pyo3::pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands a path over as a value")]
+pub(crate) fn quoted_path(path: PathBuf) -> String {
+    dpsel_core::error::quoted_path(&path)
 }
 
 /// A broken promise of this crate or of a library under it.

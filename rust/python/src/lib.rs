@@ -59,6 +59,8 @@ mod _core {
     #[pymodule_export]
     use super::ending::await_ending;
     #[pymodule_export]
+    use super::error::{quoted, quoted_path};
+    #[pymodule_export]
     use super::exchange::{
         ExchangeDraw, ExchangeJob, ExchangePacked, ExchangeSealedJob, ExchangeSelection, ExchangeShare,
         ExchangeSteering, ExchangeTask, ExchangeTopK, validate_exchange,

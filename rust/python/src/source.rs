@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use dpsel_core::Error;
+use dpsel_core::error::quoted;
 use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
 use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
@@ -58,20 +59,11 @@ impl Source {
         Ok(Self { data: Data::Files { paths, format, quoted }, names: None, opened: Mutex::default() })
     }
 
-    /// The files that the paths name, each with the place of its path, from 0 on. No file is opened.
-    fn named_files(&self, py: Python<'_>) -> PyResult<Vec<(usize, PathBuf)>> {
+    /// The files that the paths name. No file is opened.
+    fn named_files(&self, py: Python<'_>) -> PyResult<Vec<PathBuf>> {
         let Data::Files { paths, format, quoted } = &self.data else { return Ok(Vec::new()) };
         let files = named(paths.clone(), *format, *quoted);
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
-    }
-
-    /// What the values of a column of the files are: "text", "integers", ... No row is read.
-    fn kind_of(&self, py: Python<'_>, name: &str) -> PyResult<&'static str> {
-        let Data::Files { paths, format, quoted } = &self.data else {
-            return Err(internal("only files tell the kinds of their columns"));
-        };
-        let files = named(paths.clone(), *format, *quoted);
-        py.detach(move || guarded(|| ingest::kind_in_files(&files, name, &Control::new(None, None))))
     }
 
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.
@@ -153,7 +145,7 @@ fn format_by_name(name: &str) -> PyResult<FileFormat> {
         _ => Err(to_python(Error::parameter(
             "file_format",
             "\"parquet\", \"csv\", \"tsv\", \"ndjson\" or \"ipc\"",
-            name,
+            quoted(name),
             "leave it out to go by the file names",
         ))),
     }

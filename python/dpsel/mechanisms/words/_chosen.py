@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.mechanisms.words._parameters import Parameter, parameters_of, written
 from dpsel.mechanisms.words._syntax import Inner, MechanismSyntaxError, parse
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -114,7 +115,7 @@ def _unknown(name: str, named: Mapping[str, type[Mechanism]], *, auto: bool) -> 
     near = difflib.get_close_matches(name, [*names, *known], n=1)
     meant = near and (shown_name(known[near[0]]) if near[0] in known else near[0])
     hint = f"did you mean {meant}?" if meant else f"use one of {', '.join(names)}"
-    return f"there is no mechanism {name!r}; {hint}"
+    return f"there is no mechanism {quoted(name)}; {hint}"
 
 
 def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: Any) -> str | None:
@@ -123,7 +124,7 @@ def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: A
     if parameter is None:
         list_of = ", ".join(map(str, written(cls)))
         has = f"its parameters are {list_of}" if list_of else "it has none"
-        return f"{name} has no parameter {key}; {has}"
+        return f"{name} has no parameter {quoted(key)}; {has}"
     if parameter.is_table:
         return (
             f"{key} is a table, which has no words; pass {cls.__name__}({key}=...), or --{key} FILE to "
@@ -137,4 +138,6 @@ def _fault(cls: type[Mechanism], known: dict[str, Parameter], key: str, value: A
 def _shown(value: Any) -> str:
     if isinstance(value, Inner):
         return f"a mechanism {value.name}"
+    if isinstance(value, str):
+        return quoted(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -10,6 +10,7 @@ use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::Rounds;
 use super::stages::Stages;
 use crate::contributions::{RowOrder, row_order};
+use crate::error::quoted_path;
 use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
@@ -46,7 +47,7 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
         return Ok(());
     }
     let rule = "a folder that exists";
-    Err(Error::parameter("scratch", rule, space.folder.display(), "make it, or name another one"))
+    Err(Error::parameter("scratch", rule, quoted_path(&space.folder), "make it, or name another one"))
 }
 
 /// As [`task::select_partitions`]. Rows that exceed the memory limit go to scratch, and the release is the same.

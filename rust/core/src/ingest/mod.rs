@@ -29,11 +29,10 @@ mod tests;
 mod utf8;
 
 pub(crate) use encode::{Codes, OwnCodes, Sink};
-pub use files::STANDARD_INPUT_NAME;
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub(crate) use open::{OpenSource, again};
-pub use open::{check_files, check_names, check_schema, item_schema, kind_in_files, named_files};
+pub use open::{check_files, check_names, check_schema, item_schema, named_files};
 pub(crate) use public::ListedTypes;
 pub use public::{Members, Prior, PublicList};
 pub use source::{Dialect, FileFormat, Source};

@@ -10,8 +10,7 @@ use super::encode::{Encoder, Sink};
 use super::files::{FileList, Files};
 use super::items::ItemSchema;
 use super::layout::{ColumnLayout, Positions};
-use super::names::{Columns, INPUT_NAME, UserColumns};
-use super::public::kind_words;
+use super::names::{Columns, INPUT_NAME};
 use super::source::Source;
 use super::stream;
 use crate::random::ReleaseKey;
@@ -45,22 +44,11 @@ pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Res
     list_of(source)?.check(columns, control)
 }
 
-/// What the values of a column of files are, in the words of errors: "text", "integers", ... No row is read.
-///
-/// # Errors
-/// As [`OpenSource::open`], for an item column of this name.
-pub fn kind_in_files(source: &Source, name: &str, control: &Control) -> Result<&'static str> {
-    let columns = Columns { user: UserColumns::Several(vec![]), items: vec![name.to_owned()], ngrams: None };
-    let files = Files::open(list_of(source)?, &columns, control)?;
-    let kind = files.layout().items().next().map(|(_, data_type)| kind_words(data_type));
-    kind.ok_or(Error::Internal("files have no column that was found in them"))
-}
-
-/// The files that a source names, each with the place of the path that names it, from 0 on. No file is opened.
+/// The files that a source names. No file is opened.
 ///
 /// # Errors
 /// As [`check_files`], for paths.
-pub fn named_files(source: &Source, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
+pub fn named_files(source: &Source, control: &Control) -> Result<Vec<PathBuf>> {
     list_of(source)?.named(control)
 }
 

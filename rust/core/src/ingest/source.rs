@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
 
+use crate::error::quoted;
 use crate::{Error, Result};
 
 /// Where the rows come from.
@@ -60,7 +61,7 @@ impl Dialect {
             _ => Err(Error::parameter(
                 "delimiter",
                 "one character of ASCII, and no quote or line break",
-                format!("{delimiter:?}"),
+                quoted(delimiter),
                 "pass the character between two fields, such as ';'",
             )),
         }

@@ -11,10 +11,12 @@ use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use super::hive::FolderColumns;
 use super::input::Input;
 use super::open_file::OpenFile;
 use super::reason::{arrow_failed, guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::error::quoted;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions, Role, roles};
 use crate::ingest::names::Columns;
@@ -50,7 +52,7 @@ pub(super) fn open(input: Input, columns: &Columns, dialect: Dialect) -> Result<
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let bytes = input.size()?;
     let task = CsvFile { input, source, schema: Arc::new(schema), positions, dialect };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// The error for a column that is not there.
@@ -59,7 +61,10 @@ fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str)
     let columns = if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
     if !dialect.header {
         return Error::Schema {
-            what: format!("{source} has {columns} and no header line, and none is '{name}' {purpose}"),
+            what: format!(
+                "{source} has {columns} and no header line, and none is {} {purpose}",
+                quoted(name)
+            ),
             fix: format!("set {argument} to one of column_1 to column_{count}"),
         };
     }
@@ -69,7 +74,7 @@ fn unknown(source: &str, count: usize, dialect: Dialect, role: Role, name: &str)
         other => format!("'{}'", char::from(other)),
     };
     Error::Schema {
-        what: format!("the header line of {source} has {columns}, none named '{name}' {purpose}"),
+        what: format!("the header line of {source} has {columns}, none named {} {purpose}", quoted(name)),
         fix: format!(
             "set {argument} to a name in that line, which must hold the column names, separated by {separated}; \
              for another delimiter set file_format=dpsel.Csv(delimiter=), and for no such line \

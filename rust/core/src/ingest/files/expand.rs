@@ -2,10 +2,15 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::input::{Input, STANDARD_INPUT_NAME, is_standard_input};
+use super::input::{Input, is_standard_input};
+use super::magic;
 use super::reason::{io_failed, unreadable};
+use super::tables::Tables;
+use crate::error::STANDARD_INPUT_NAME;
 use crate::ingest::source::{Dialect, FileFormat};
 use crate::runtime::Control;
 use crate::{Error, Result};
@@ -17,30 +22,36 @@ pub(super) type NamedFile = (Input, FileFormat);
 ///
 /// An existing path names itself, whatever its characters. A folder stands for all files in it and below it, without
 /// those whose name, or the name of a folder below it, starts with a dot or an underscore: tools keep marks of their own
-/// there. A name such as `_year=2026` is none of them. Otherwise `*`, `?`, `[...]` and `**` form a pattern.
+/// there. A name such as `_year=2026` is none of them. Otherwise `*`, `?`, `[...]` and `**` form a pattern. A folder that
+/// matches a pattern stands for its files, too.
 ///
 /// # Errors
 /// [`Error::File`] for a pattern or folder without a file, a missing file, a file that may not be read, a file of
-/// unknown format, or a pipe that was seen under another name.
+/// unknown format, a pipe that was seen under another name or is in a folder, a mark of a tool that a pattern meets, and
+/// files of [`Tables`].
 pub(super) fn expand(
     path: &Path,
     format: Option<FileFormat>,
     seen: &mut Seen,
     control: &Control,
 ) -> Result<Vec<NamedFile>> {
-    let matches = if is_standard_input(path) {
+    let found = if is_standard_input(path) {
         vec![path.to_owned()]
     } else if path.is_dir() {
-        contents(path)?
+        seen.tables.check(path)?;
+        contents(path, format)?
     } else if is_pattern(path) {
-        matches(path)?
+        matches(path, format, seen)?
     } else {
         vec![path.to_owned()]
     };
     let mut files = Vec::new();
-    for file in matches {
+    for file in found {
         if seen.paths.insert(place_of(&file)) {
             let input = Input::new(&file, control)?;
+            if !is_standard_input(&file) {
+                seen.tables.check(&file)?;
+            }
             seen.check_pipe(&input)?;
             let format = format.map_or_else(|| format_of(input.name()), Ok)?;
             files.push((input, format));
@@ -60,6 +71,7 @@ fn place_of(file: &Path) -> PathBuf {
 pub(super) struct Seen {
     paths: HashSet<PathBuf>,
     pipes: HashSet<(u64, u64)>,
+    tables: Tables,
 }
 
 impl Seen {
@@ -89,12 +101,36 @@ fn is_pattern(path: &Path) -> bool {
 }
 
 /// The files of a folder.
-fn contents(folder: &Path) -> Result<Vec<PathBuf>> {
+fn contents(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
     let text = folder.to_str().ok_or_else(|| unreadable(folder, "its name is not valid Unicode"))?;
     let all = Path::new(&glob::Pattern::escape(text)).join("**").join("*");
     let mut files = named_by(&all, folder)?;
-    files.retain(|file| file.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_hidden)));
-    if files.is_empty() { Err(unreadable(folder, "there is no file in this folder")) } else { Ok(files) }
+    files.retain(|file| {
+        file.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_hidden)) && !file.is_dir()
+    });
+    for file in &files {
+        check_regular(file)?;
+    }
+    if files.is_empty() {
+        return Err(unreadable(folder, "there is no file in this folder"));
+    }
+    check_alike(&files, folder, format)?;
+    Ok(files)
+}
+
+/// Refuses a folder whose files cannot all be of the given format: some may be marks of tools.
+fn check_alike(files: &[PathBuf], folder: &Path, format: Option<FileFormat>) -> Result<()> {
+    let Some(format) = format.map(|format| mem::discriminant(&format)) else { return Ok(()) };
+    let tells = |file: &PathBuf| format_of(file).is_ok_and(|told| mem::discriminant(&told) == format);
+    let mut extensions = files.iter().map(|file| extension_of(file));
+    let first = extensions.next();
+    if files.iter().all(tells) || extensions.all(|other| Some(other) == first) {
+        return Ok(());
+    }
+    Err(unreadable(
+        folder,
+        "its files have several extensions, and not all can be of one file_format=; name those to read by a pattern",
+    ))
 }
 
 fn is_hidden(name: &OsStr) -> bool {
@@ -102,20 +138,31 @@ fn is_hidden(name: &OsStr) -> bool {
     name.starts_with('.') || (name.starts_with('_') && !name.contains('='))
 }
 
-fn matches(pattern: &Path) -> Result<Vec<PathBuf>> {
-    let files = named_by(pattern, pattern)?;
-    if files.is_empty() { Err(unreadable(pattern, "no file matches this pattern")) } else { Ok(files) }
+/// Refuses what is no file: to read a pipe, a socket or a device may take for ever.
+fn check_regular(file: &Path) -> Result<()> {
+    if fs::metadata(file).map_err(|e| io_failed(file, &e))?.is_file() {
+        return Ok(());
+    }
+    Err(unreadable(
+        file,
+        "it is a pipe, a socket or a device, not a file; name it by itself, or take it away",
+    ))
 }
 
-/// The files that match a pattern, sorted. Errors name `shown`.
-fn named_by(pattern: &Path, shown: &Path) -> Result<Vec<PathBuf>> {
-    let text = pattern.to_str().ok_or_else(|| unreadable(shown, "the pattern is not valid Unicode"))?;
-    let entries =
-        glob::glob(text).map_err(|e| unreadable(shown, format!("not a valid pattern: {}", e.msg)))?;
+/// The files that match a pattern, and those of folders that do.
+fn matches(pattern: &Path, format: Option<FileFormat>, seen: &mut Seen) -> Result<Vec<PathBuf>> {
+    let found = named_by(pattern, pattern)?;
+    if found.is_empty() {
+        return Err(unreadable(pattern, "no file matches this pattern"));
+    }
     let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|e| io_failed(e.path(), e.error()))?;
-        if !path.is_dir() {
+    for path in found {
+        check_named(&path, pattern)?;
+        if path.is_dir() {
+            seen.tables.check(&path)?;
+            files.extend(contents(&path, format)?);
+        } else {
+            check_regular(&path)?;
             files.push(path);
         }
     }
@@ -123,28 +170,66 @@ fn named_by(pattern: &Path, shown: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Refuses a mark of a tool that only a wildcard meets: its rows may not be meant, or they may.
+fn check_named(path: &Path, pattern: &Path) -> Result<()> {
+    // Folders before the first wildcard are written out.
+    let is_wild = |part: &OsStr| part.to_string_lossy().contains(['*', '?', '[']);
+    let above = pattern.iter().take_while(|part| !is_wild(part)).count();
+    let first = |name: &OsStr| name.to_string_lossy().chars().next();
+    let is_written = |name: &OsStr| pattern.iter().skip(above).any(|part| first(part) == first(name));
+    if !path.iter().skip(above).any(|name| is_hidden(name) && !is_written(name)) {
+        return Ok(());
+    }
+    Err(unreadable(
+        path,
+        "a wildcard meets it, and names that start with a dot or an underscore are marks of tools; write that character \
+         out in the pattern to read it, or name the folder, which leaves such files out",
+    ))
+}
+
+/// The paths that match a pattern, sorted. Errors name `shown`.
+fn named_by(pattern: &Path, shown: &Path) -> Result<Vec<PathBuf>> {
+    let text = pattern.to_str().ok_or_else(|| unreadable(shown, "the pattern is not valid Unicode"))?;
+    let entries =
+        glob::glob(text).map_err(|e| unreadable(shown, format!("not a valid pattern: {}", e.msg)))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(|e| io_failed(e.path(), e.error()))?);
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The extension of a name in lower case, without a compression after it.
+fn extension_of(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_string_lossy().to_lowercase();
+    let name = ["", ".gz", ".zst"].iter().rev().find_map(|end| name.strip_suffix(end))?;
+    name.rsplit_once('.').map(|(_, extension)| extension.to_owned())
+}
+
+/// Why a file of this extension is not read.
+fn unknown_format(extension: Option<&str>) -> String {
+    extension.and_then(magic::by_extension).map_or_else(
+        || {
+            "the name does not tell the format; use .parquet, .csv, .tsv, .ndjson, .jsonl, .arrow, .arrows, .feather \
+             or .ipc (text also with .gz or .zst), or pass file_format="
+                .into()
+        },
+        magic::Kind::refusal,
+    )
+}
+
 /// The format that a file's extension names; `.gz` and `.zst` after it do not matter.
 ///
 /// # Errors
 /// [`Error::File`] for other extensions.
 pub(super) fn format_of(path: &Path) -> Result<FileFormat> {
-    // Otherwise: no name, and so no extension.
-    let mut name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    for compression in [".gz", ".zst"] {
-        if let Some(stem) = name.strip_suffix(compression) {
-            name = stem.to_owned();
-        }
-    }
-    match name.rsplit_once('.').map(|(_, extension)| extension) {
+    match extension_of(path).as_deref() {
         Some("parquet" | "pq") => Ok(FileFormat::Parquet),
         Some("csv") => Ok(FileFormat::Csv(Dialect::COMMAS)),
         Some("tsv" | "tab") => Ok(FileFormat::Csv(Dialect::TABS)),
         Some("ndjson" | "jsonl") => Ok(FileFormat::NdJson),
         Some("arrow" | "arrows" | "feather" | "ipc") => Ok(FileFormat::Ipc),
-        _ => Err(unreadable(
-            path,
-            "the name does not tell the format; use .parquet, .csv, .tsv, .ndjson, .jsonl, .arrow, .arrows, .feather \
-             or .ipc (text also with .gz or .zst), or pass file_format=",
-        )),
+        other => Err(unreadable(path, unknown_format(other))),
     }
 }

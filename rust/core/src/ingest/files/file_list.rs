@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::hive::FolderColumns;
+use super::input::Input;
 use super::open_file::OpenFile;
 use super::{csv, expand, ipc, ndjson, parquet, reason};
 use crate::ingest::encode::{Encoder, Sink};
@@ -15,9 +17,13 @@ use crate::{Error, Result};
 /// Files of fewer bytes in total are read by the calling thread alone.
 const SINGLE_THREADED: u64 = 256 * 1024;
 
+/// A file, with the place of the path that names it.
+type PlacedFile = (usize, expand::NamedFile);
+
 /// All files of one source: opened and checked, not yet read.
 pub(in crate::ingest) struct Files {
     layout: ColumnLayout,
+    folders: FolderColumns,
     /// Bytes to be read, if known.
     bytes: Option<u64>,
     /// At most so many rows have a user and an item, as far as files say so.
@@ -44,12 +50,12 @@ impl FileList<'_> {
     /// As [`Files::open`].
     pub(in crate::ingest) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
         let mut files = Vec::new();
-        for (input, format) in self.expand(control)? {
+        for (place, (input, format)) in self.placed(control)? {
             if format != FileFormat::NdJson && input.on_disk()?.is_some() {
-                files.push((input, format));
+                files.push((place, (input, format)));
             }
         }
-        Files::merged(files, columns, control).map(drop)
+        Files::merged(self, files, columns, control).map(drop)
     }
 
     /// Whether no file is a pipe, so that all can be read twice.
@@ -65,20 +71,28 @@ impl FileList<'_> {
         Ok(true)
     }
 
-    /// The files, each with the place of the path that names it, from 0 on. No file is opened.
+    /// The files. No file is opened.
     ///
     /// # Errors
     /// As [`Files::open`], for paths.
-    pub(in crate::ingest) fn named(self, control: &Control) -> Result<Vec<(usize, PathBuf)>> {
-        let files = self.placed(control)?;
-        Ok(files.into_iter().map(|(place, (input, _))| (place, input.name().to_owned())).collect())
+    pub(in crate::ingest) fn named(self, control: &Control) -> Result<Vec<PathBuf>> {
+        Ok(self.expand(control)?.into_iter().map(|(input, _)| input.name().to_owned()).collect())
+    }
+
+    /// The needed columns that the folders of a file tell.
+    fn folders(&self, input: &Input, place: usize, columns: &Columns) -> Result<FolderColumns> {
+        match (self.paths.get(place), input.size()?) {
+            (Some(given), Some(_)) => FolderColumns::of(input.name(), given, columns),
+            // A pipe stands in no folder of a table.
+            (None, _) | (_, None) => Ok(FolderColumns::default()),
+        }
     }
 
     fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
         Ok(self.placed(control)?.into_iter().map(|(_, file)| file).collect())
     }
 
-    fn placed(&self, control: &Control) -> Result<Vec<(usize, expand::NamedFile)>> {
+    fn placed(&self, control: &Control) -> Result<Vec<PlacedFile>> {
         let (mut all, mut seen) = (Vec::new(), expand::Seen::default());
         for (place, path) in self.paths.iter().enumerate() {
             let files = match expand::expand(path, self.format, &mut seen, control) {
@@ -100,28 +114,41 @@ impl Files {
     /// [`Error::File`] for a file that cannot be read; [`Error::Schema`] for a column that is missing or whose types
     /// differ.
     pub(in crate::ingest) fn open(list: FileList<'_>, columns: &Columns, control: &Control) -> Result<Self> {
-        Self::merged(list.expand(control)?, columns, control)?.ok_or_else(|| Error::Incompatible {
+        Self::merged(list, list.placed(control)?, columns, control)?.ok_or_else(|| Error::Incompatible {
             what: "no input files were given".into(),
             fix: "name at least one file or pattern",
         })
     }
 
-    fn merged(files: Vec<expand::NamedFile>, columns: &Columns, control: &Control) -> Result<Option<Self>> {
+    fn merged(
+        list: FileList<'_>,
+        files: Vec<PlacedFile>,
+        columns: &Columns,
+        control: &Control,
+    ) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
-        for (input, format) in files {
+        for (place, (input, format)) in files {
             let path = input.name().to_owned();
+            let folders = match format {
+                FileFormat::Parquet => list.folders(&input, place, columns)?,
+                FileFormat::Csv(_) | FileFormat::NdJson | FileFormat::Ipc => FolderColumns::default(),
+            };
+            if let Some(Self { folders: first, .. }) = &all {
+                first.check_within(&folders)?;
+            }
             let opened: OpenFile = reason::guarded(&path, || match format {
-                FileFormat::Parquet => parquet::open(input, columns, control),
+                FileFormat::Parquet => parquet::open(input, folders, columns, control),
                 FileFormat::Csv(dialect) => csv::open(input, columns, dialect),
                 FileFormat::NdJson => ndjson::open(input, columns),
                 FileFormat::Ipc => ipc::open(input, columns, control),
             })?;
             all = Some(match all {
                 None => {
-                    let OpenFile { layout, bytes, rows, tasks } = opened;
-                    Self { layout, bytes, rows, tasks }
+                    let OpenFile { layout, folders, bytes, rows, tasks } = opened;
+                    Self { layout, folders, bytes, rows, tasks }
                 }
                 Some(mut all) => {
+                    opened.folders.check_same(&all.folders)?;
                     all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
                     all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
                     all.rows = all.rows.saturating_add(opened.rows);

@@ -13,12 +13,11 @@ use bytes::Bytes;
 use super::pipe::Pipe;
 use super::reason::io_failed;
 use crate::Result;
+use crate::error::STANDARD_INPUT_NAME;
 use crate::runtime::Control;
 
 /// The path that stands for the standard input.
 const STANDARD_INPUT: &str = "-";
-/// The name of the standard input in errors, in place of a path.
-pub const STANDARD_INPUT_NAME: &str = "standard input";
 
 /// One file of a source.
 #[derive(Debug)]

@@ -1,16 +1,19 @@
 //! Files in: paths and patterns are expanded, schemas merged, and each part of a file becomes one task.
 
+mod compressed;
 mod csv;
 mod expand;
 mod file_list;
+mod hive;
 mod input;
 mod ipc;
+mod magic;
 mod ndjson;
 mod open_file;
 mod parquet;
 mod pipe;
 mod reason;
+mod tables;
 mod text;
 
 pub(super) use file_list::{FileList, Files};
-pub use input::STANDARD_INPUT_NAME;

@@ -13,8 +13,23 @@ pub(super) fn unreadable(path: &Path, reason: impl Into<String>) -> Error {
     Error::File { action: "read", path: path.to_owned(), reason: reason.into() }
 }
 
+/// What is wrong with the bytes of a file, in words of this crate, on its way through a decoder.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Damaged(String);
+
+impl Damaged {
+    /// As an error of reading.
+    pub(super) fn error(words: impl Into<String>) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidData, Self(words.into()))
+    }
+}
+
 /// The operating system's message, or the kind of an error that a decoder raised.
 pub(super) fn io_reason(error: &io::Error) -> String {
+    if let Some(Damaged(words)) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        return words.clone();
+    }
     match (error.raw_os_error(), error.kind()) {
         (Some(_), _) => error.to_string(),
         (None, io::ErrorKind::UnexpectedEof) => "the file ends too early; it may be truncated".into(),

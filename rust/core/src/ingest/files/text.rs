@@ -1,14 +1,14 @@
 //! Text files, compressed or not. Progress counts the bytes before decompression.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
-
+use super::compressed;
 use super::input::ByteReader;
-use super::reason::io_failed;
+use super::magic;
+use super::reason::{Damaged, io_failed};
 use crate::Result;
 
 const BUFFER: usize = 256 * 1024;
@@ -29,19 +29,15 @@ impl Text {
         Self::try_new(bytes).map_err(|e| io_failed(path, &e))
     }
 
-    fn try_new(file: ByteReader) -> std::io::Result<Self> {
+    fn try_new(file: ByteReader) -> io::Result<Self> {
         let read = Arc::new(AtomicU64::new(0));
         let counting = Counting { file, read: Arc::clone(&read) };
-        let mut raw = BufReader::with_capacity(BUFFER, counting);
-        let start = raw.fill_buf()?;
-        let reader: Box<dyn BufRead + Send> = if start.starts_with(&[0x1f, 0x8b]) {
-            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
-        } else if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(raw)?))
-        } else {
-            Box::new(raw)
-        };
-        Ok(Self { reader, read, counted: 0 })
+        let mut reader = compressed::decompressed(BufReader::with_capacity(BUFFER, counting), BUFFER)?;
+        // The text of a compressed file is looked at as well: it may be compressed twice.
+        match magic::by_start(reader.fill_buf()?) {
+            Some(kind) => Err(Damaged::error(kind.refusal())),
+            None => Ok(Self { reader, read, counted: 0 }),
+        }
     }
 
     /// Bytes read since the last call, counted before decompression.
@@ -59,7 +55,7 @@ struct Counting {
 }
 
 impl Read for Counting {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.file.read(buffer)?;
         self.read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(n)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
+use crate::error::quoted;
 use crate::ingest::names::Columns;
 use crate::{Error, Result};
 
@@ -99,7 +100,7 @@ fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usi
             fix: format!("rename them so that {} names one of them", role.argument()),
         }),
         (None, _) => Err(Error::Schema {
-            what: format!("{source} has no column '{name}' {}", role.purpose()),
+            what: format!("{source} has no column {} {}", quoted(name), role.purpose()),
             fix: format!(
                 "set {} to one of its columns: {}",
                 role.argument(),
@@ -111,7 +112,7 @@ fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usi
 
 /// Names in quotes, cut after the first few.
 pub(in crate::ingest) fn list_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(|n| format!("'{n}'")).collect();
+    let names: Vec<String> = names.map(quoted).collect();
     match names.get(LISTED..) {
         Some(more) if !more.is_empty() => format!("{}, and {} more", names[..LISTED].join(", "), more.len()),
         _ if names.is_empty() => "(there are none)".into(),

@@ -22,4 +22,3 @@ pub(crate) use list::ListedTypes;
 pub use list::PublicList;
 pub use members::Members;
 pub use prior::Prior;
-pub(super) use words::kind_words;

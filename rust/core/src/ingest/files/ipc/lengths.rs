@@ -21,9 +21,9 @@ const MOST_GAIN: u64 = 1 << 15;
 const HEADROOM: u64 = 1 << 17;
 
 /// A file and its size.
-struct Source<'a, R> {
-    file: &'a mut R,
-    size: u64,
+pub(super) struct Source<'a, R> {
+    pub(super) file: &'a mut R,
+    pub(super) size: u64,
 }
 
 /// Whether every length in the file format lies inside the file and can be allocated.
@@ -32,11 +32,7 @@ struct Source<'a, R> {
 /// Those of the operating system.
 pub(super) fn of_file(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
     let mut source = Source { file, size };
-    let Some(start) = size.checked_sub(TRAILER) else { return Ok(false) };
-    let Some(trailer) = source.bytes(start, TRAILER)? else { return Ok(false) };
-    let Some(length) = length(&trailer[..4]) else { return Ok(false) };
-    let Some(start) = start.checked_sub(length) else { return Ok(false) };
-    let Some(footer) = source.bytes(start, length)? else { return Ok(false) };
+    let Some((_, footer)) = source.footer()? else { return Ok(false) };
     // The decoder refuses an invalid footer before it uses a length.
     root_as_footer(&footer).map_or(Ok(true), |footer| source.blocks(footer))
 }
@@ -73,8 +69,17 @@ impl<R: Read + Seek> Source<'_, R> {
         start.checked_add(length).is_some_and(|end| end <= self.size)
     }
 
+    /// The position and the bytes of the footer of a file; `None` if they are not inside the file.
+    pub(super) fn footer(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
+        let Some(end) = self.size.checked_sub(TRAILER) else { return Ok(None) };
+        let Some(trailer) = self.bytes(end, TRAILER)? else { return Ok(None) };
+        let Some(length) = length(&trailer[..4]) else { return Ok(None) };
+        let Some(start) = end.checked_sub(length) else { return Ok(None) };
+        Ok(self.bytes(start, length)?.map(|footer| (start, footer)))
+    }
+
     /// A part of the file; `None` if it is not inside the file.
-    fn bytes(&mut self, start: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn bytes(&mut self, start: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
         if !self.holds(start, length) {
             return Ok(None);
         }
@@ -85,7 +90,7 @@ impl<R: Read + Seek> Source<'_, R> {
     }
 
     /// The start and the length of the metadata of the message at a position; `None` at the end of the file.
-    fn header(&mut self, at: u64) -> io::Result<Option<(u64, u64)>> {
+    pub(super) fn header(&mut self, at: u64) -> io::Result<Option<(u64, u64)>> {
         let Some(first) = self.bytes(at, 4)? else { return Ok(None) };
         if first != CONTINUATION {
             return Ok(length(&first).map(|length| (at + 4, length)));

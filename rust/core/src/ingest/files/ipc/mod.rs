@@ -1,6 +1,7 @@
 //! Arrow IPC: the file format (also named Feather) and the stream format. Their first bytes differ.
 
 mod lengths;
+mod listed;
 mod messages;
 
 use std::cell::Cell;
@@ -13,9 +14,11 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReaderBuilder, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::hive::FolderColumns;
 use super::input::{InMemory, Input};
+use super::magic;
 use super::open_file::OpenFile;
-use super::reason::{arrow_failed, guarded, io_failed, unreadable};
+use super::reason::{Damaged, arrow_failed, guarded, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions};
 use crate::ingest::names::Columns;
@@ -27,6 +30,10 @@ use messages::Messages;
 const MALFORMED: &str = "not an Arrow IPC file, malformed, or truncated";
 const CUT_OFF: &str =
     "truncated: the stream ends without its end mark, which its writer adds when it is closed";
+const UNLISTED: &str =
+    "malformed: its footer does not list every batch in it; write it again from its source";
+const MORE: &str =
+    "other bytes follow the stream in it, such as a second stream; keep each stream in a file of its own";
 /// Rows of one chunk. IPC batches can be of any size.
 const CHUNK: usize = 64 * 1024;
 
@@ -96,18 +103,21 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let bytes = size.or(in_memory.as_ref().map(|input| input.bytes().len() as u64));
     // Otherwise: a pipe, whose bytes are counted while they are read.
     let task = IpcFile { input, in_memory, source, positions, bytes: bytes.unwrap_or_default() };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 /// Whether it is the file format and not the stream format.
 fn is_file(input: &Input, bytes: impl Read) -> Result<bool> {
     let mut magic = Vec::new();
-    bytes.take(6).read_to_end(&mut magic).map_err(|e| io_failed(input.name(), &e))?;
+    bytes.take(magic::LONGEST).read_to_end(&mut magic).map_err(|e| io_failed(input.name(), &e))?;
     if magic.starts_with(b"FEA1") {
         let reason = "Feather version 1 is not read; write it again as version 2 (Arrow IPC)";
         return Err(unreadable(input.name(), reason));
     }
-    Ok(magic == b"ARROW1")
+    match magic::by_start(&magic) {
+        Some(kind) if !magic.starts_with(b"ARROW1") => Err(unreadable(input.name(), kind.refusal())),
+        Some(_) | None => Ok(magic.starts_with(b"ARROW1")),
+    }
 }
 
 /// The batches of a file, or of a stream in a pipe. A peek at the schema needs no projection.
@@ -132,6 +142,9 @@ fn seekable(
         if is_file { lengths::of_file(&mut file, bytes) } else { lengths::of_stream(&mut file, bytes) };
     if !checked.map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, MALFORMED));
+    }
+    if is_file && !listed::every_batch(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+        return Err(unreadable(path, UNLISTED));
     }
     seek(&mut file, SeekFrom::Start(0))?;
     let file = BufReader::new(file);
@@ -162,12 +175,34 @@ fn stream_batches(
 ) -> Result<Batches, ArrowError> {
     let state = Rc::default();
     let reader = StreamReader::try_new(TrackedReader { file, state: Rc::clone(&state) }, projection)?;
-    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(reader), state })
+    Ok(Batches { schema: reader.schema(), total: None, reader: Box::new(WholeStream(reader)), state })
+}
+
+/// The batches of a stream, behind which nothing may follow: the decoder would leave it out.
+struct WholeStream<R: Read>(StreamReader<TrackedReader<R>>);
+
+impl<R: Read> Iterator for WholeStream<R> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().or_else(|| match self.0.get_mut().file.read(&mut [0]) {
+            Ok(0) => None,
+            Ok(_) => Some(Err(Damaged::error(MORE).into())),
+            Err(error) => Some(Err(error.into())),
+        })
+    }
+}
+
+/// Whether an error has no words of its own.
+fn is_bare(error: &io::Error) -> bool {
+    error.get_ref().is_none()
 }
 
 fn failed(path: &Path, error: &ArrowError) -> Error {
     match error {
-        ArrowError::IoError(_, inner) if inner.kind() == messages::REFUSED => unreadable(path, MALFORMED),
+        ArrowError::IoError(_, inner) if is_bare(inner) && inner.kind() == messages::REFUSED => {
+            unreadable(path, MALFORMED)
+        }
         _ => arrow_failed(path, error, MALFORMED),
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema};
 
+use super::hive::FolderColumns;
 use super::input::{ByteReader, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
+use crate::error::quoted;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
 use crate::ingest::names::Columns;
@@ -51,7 +53,7 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
     let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
     let (layout, bytes) = (layout.with_undeclared(|_| true), input.size()?);
     let task = NdJsonFile { input, source, names, types, positions };
-    Ok(OpenFile { layout, bytes, rows: 0, tasks: vec![Box::new(task)] })
+    Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
@@ -79,7 +81,7 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
     }
     let found = types.into_iter().zip(roles).zip(names).map(|((seen, role), name)| {
         seen.ok_or_else(|| Error::Schema {
-            what: format!("no record of {source} has a field '{name}' {}", role.purpose()),
+            what: format!("no record of {source} has a field {} {}", quoted(name), role.purpose()),
             fix: format!(
                 "set {} to one of its fields: {}",
                 role.argument(),

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, FieldRef, Schema};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -24,7 +24,9 @@ use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
+use super::hive::FolderColumns;
 use super::input::{InMemory, Input};
+use super::magic;
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
@@ -50,6 +52,8 @@ struct Shared {
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
+    folders: FolderColumns,
+    /// Positions of the columns of the file, and behind them those of its folders.
     positions: Positions,
     /// The needed columns of type INT96.
     instants: Vec<int96::Column>,
@@ -60,6 +64,8 @@ struct Part {
     file: Arc<Shared>,
     group: usize,
     rows: Range<usize>,
+    /// Whether these are all of them.
+    is_whole: bool,
     first_row: u64,
     /// Bytes that the part stands for.
     work: u64,
@@ -69,7 +75,12 @@ struct Part {
 ///
 /// # Errors
 /// [`Error::File`] for a file that is not Parquet or truncated, [`Error::Schema`] for its columns.
-pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<OpenFile> {
+pub(super) fn open(
+    input: Input,
+    folders: FolderColumns,
+    columns: &Columns,
+    control: &Control,
+) -> Result<OpenFile> {
     const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
     let (path, source) = (input.name(), input.source());
     let file = input.on_disk()?;
@@ -79,23 +90,46 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
         (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
         (None, None) => return Err(NO_BYTES),
     };
-    let declared = footer.map_err(|e| failed(path, &e, FOOTER))?;
+    let declared = footer.map_err(|e| {
+        magic::other_than(b"PAR1", input.peek().ok())
+            .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
+    })?;
     let footer = declared::with_strings(declared.clone()).and_then(int96::in_exact_units);
     let footer = footer.map_err(|e| failed(path, &e, FOOTER))?;
     let schema = declared::schema(&declared, footer.schema());
-    let (layout, positions) = ColumnLayout::new(&schema, columns, &source)?;
-    let mask = ProjectionMask::roots(footer.parquet_schema(), positions.ascending());
+    let (folders, own) = (folders.without(&schema), schema.fields().len());
+    let (layout, positions) = ColumnLayout::new(&folders.behind(&schema), columns, &source)?;
+    let roots: Vec<usize> = positions.ascending().into_iter().filter(|at| *at < own).collect();
+    let mask = ProjectionMask::roots(footer.parquet_schema(), roots.iter().copied());
     // Otherwise: the types of the file.
-    let metadata = faster(&footer, &positions).unwrap_or(footer);
+    let metadata = faster(&footer, roots).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
+    let positions = positions.projected();
     let shared =
-        Shared { input, in_memory, source, metadata, mask, positions: positions.projected(), instants };
+        Shared { input, in_memory, source, metadata, mask, folders: folders.clone(), positions, instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
+    check_rows(&shared)?;
     let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
-    Ok(OpenFile { layout, bytes: Some(bytes), rows, tasks })
+    Ok(OpenFile { layout, folders, bytes: Some(bytes), rows, tasks })
 }
 
+/// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
+fn check_rows(file: &Shared) -> Result<()> {
+    let metadata = file.metadata.metadata();
+    let groups = metadata.row_groups();
+    let total = groups.iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
+    let agrees = |group: &RowGroupMetaData| {
+        let mut flat = needed(group, &file.mask).filter(|chunk| chunk.column_descr().max_rep_level() == 0);
+        flat.all(|chunk| chunk.num_values() == group.num_rows())
+    };
+    if total == Some(metadata.file_metadata().num_rows()) && groups.iter().all(agrees) {
+        return Ok(());
+    }
+    Err(unreadable(file.input.name(), "its footer states numbers of rows that contradict each other"))
+}
+
+const NO_COLUMNS: Error = Error::Internal("columns of folders do not fit the rows of a file");
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
 /// The tasks of a file that so many threads read, and their bytes.
@@ -113,7 +147,8 @@ fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>
             let range = range(rows, piece, pieces);
             let rows = range.len() as u64;
             let work = group_bytes / pieces as u64;
-            tasks.push(Box::new(Part { file: Arc::clone(file), group, rows: range, first_row, work }));
+            let (file, is_whole) = (Arc::clone(file), pieces == 1);
+            tasks.push(Box::new(Part { file, group, rows: range, is_whole, first_row, work }));
             first_row += rows;
             bytes += work;
         }
@@ -160,9 +195,9 @@ fn needed<'a>(
 
 /// The same file with strings read as dictionaries if all pages of the column are dictionary-encoded, and as views
 /// otherwise. Both save a copy of every value. `None` if the reader does not support it.
-fn faster(plain: &ArrowReaderMetadata, positions: &Positions) -> Option<ArrowReaderMetadata> {
+fn faster(plain: &ArrowReaderMetadata, roots: Vec<usize>) -> Option<ArrowReaderMetadata> {
     let mut fields: Vec<FieldRef> = plain.schema().fields().iter().cloned().collect();
-    for at in positions.ascending() {
+    for at in roots {
         let root = ProjectionMask::roots(plain.parquet_schema(), [at]);
         let dictionary =
             plain.metadata().row_groups().iter().all(|group| needed(group, &root).all(only_dictionary));
@@ -224,30 +259,45 @@ impl Part {
             }
         }
         let bytes = Arc::into_inner(bytes).ok_or(NO_BYTES)?;
-        ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
             .with_row_groups(vec![self.group])
             .with_projection(file.mask.clone())
-            .with_batch_size(BATCH)
-            .with_offset(self.rows.start)
-            .with_limit(self.rows.len())
-            .build()
-            .map_err(failed)
+            .with_batch_size(BATCH);
+        // Without a limit, rows beyond the stated number are seen.
+        let reader = if self.is_whole {
+            reader
+        } else {
+            reader.with_offset(self.rows.start).with_limit(self.rows.len())
+        };
+        reader.build().map_err(failed)
     }
 
     fn reason(&self) -> String {
         format!("malformed or truncated data in row group {}", self.group)
     }
+
+    /// Why a batch was not decoded. The words of the decoder are not kept.
+    fn reason_of(&self, error: &ArrowError) -> String {
+        if error.to_string().contains("CRC") {
+            return format!(
+                "a page in row group {} does not have its checksum: the file was damaged",
+                self.group
+            );
+        }
+        self.reason()
+    }
 }
 
 impl Task for Part {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Shared { input, source, positions, .. } = &*self.file;
+        let Shared { input, source, folders, positions, .. } = &*self.file;
         let path = input.name();
         let total = self.rows.len().max(1) as u64;
         let mut reader = guarded(path, || self.reader())?;
         let (mut done, mut worked) = (0, 0);
         while let Some(batch) = guarded(path, || Ok(reader.next()))? {
-            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason()))?;
+            let batch = batch.map_err(|e| super::reason::arrow_failed(path, &e, &self.reason_of(&e)))?;
+            let batch = folders.beside(batch).map_err(|_| NO_COLUMNS)?;
             let first_row = self.first_row + done;
             done += batch.num_rows() as u64;
             let work = self.work * done / total - worked;
@@ -255,7 +305,11 @@ impl Task for Part {
             let (users, items) = positions.columns(&batch);
             emit(Chunk { users, items, source: Arc::clone(source), first_row, work })?;
         }
-        Ok(())
+        if done == self.rows.len() as u64 {
+            return Ok(());
+        }
+        let reason = format!("row group {} does not have as many rows as the file states", self.group);
+        Err(unreadable(path, reason))
     }
 }
 
