@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dpsel import _core_calls
-from dpsel.accounting._privacy import KINDS, ZCDP, ApproxDP, Privacy, PureDP, checked_privacy, of_json
+from dpsel.accounting._privacy import (
+    KINDS,
+    ZCDP,
+    ApproxDP,
+    Privacy,
+    PureDP,
+    checked_privacy,
+    of_json,
+    payment_of_derived,
+)
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -78,8 +87,9 @@ class Cost:
         if self.counts is None:
             return self.items
         kind, values = _core_calls.composed_privacy(_as_core(self.items), _as_core(self.counts))
-        names = [each.name for each in fields(KINDS[kind]) if each.init]
-        return of_json({"kind": kind} | dict(zip(names, values, strict=True)))
+        names = [each.name for each in fields(KINDS[kind]) if each.name != "_payment"]
+        total = of_json({"kind": kind} | dict(zip(names, values, strict=True)))
+        return replace(total, _payment=payment_of_derived(self.items))
 
     def __str__(self) -> str:
         """One line for a person."""
