@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dpsel import _core_calls
@@ -13,8 +13,8 @@ from dpsel.accounting._privacy import (
     Privacy,
     PureDP,
     checked_privacy,
+    derived,
     of_json,
-    payment_of_derived,
 )
 from dpsel.exceptions import InvalidParameterError
 
@@ -89,7 +89,7 @@ class Cost:
         kind, values = _core_calls.composed_privacy(_as_core(self.items), _as_core(self.counts))
         names = [each.name for each in fields(KINDS[kind]) if each.name != "_payment"]
         total = of_json({"kind": kind} | dict(zip(names, values, strict=True)))
-        return replace(total, _payment=payment_of_derived(self.items))
+        return derived(total, self.items)
 
     def __str__(self) -> str:
         """One line for a person."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpsel._arguments import at_least_one
 from dpsel.accounting._amounts import exp_up
-from dpsel.accounting._privacy import ZCDP, ApproxDP, PureDP, checked_privacy, payment_of_derived
+from dpsel.accounting._privacy import ZCDP, ApproxDP, PureDP, checked_privacy, derived
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def for_group(privacy: Privacy, users_per_group: int, *, delta: float | None = N
         raise InvalidParameterError("delta is for zCDP, which has none of its own kind; leave it out")
     if users == 1:
         return privacy
-    epsilon, payment = Fraction(privacy.epsilon), payment_of_derived(privacy)
+    epsilon = Fraction(privacy.epsilon)
     total = _round_up(users * epsilon)
     if isinstance(privacy, PureDP):
-        return PureDP(epsilon=total, _payment=payment)
+        return derived(PureDP(epsilon=total), privacy)
     # Each term is rounded up. Very long sums are bounded by the number of terms times the last one.
     last = exp_up((users - 1) * epsilon)
     grown = Fraction(privacy.delta) * _sum(users, epsilon, last)
@@ -67,7 +67,7 @@ def for_group(privacy: Privacy, users_per_group: int, *, delta: float | None = N
             f"users_per_group = {users} is too many: delta would be 1 or more, so nothing is guaranteed; "
             "lower it, or epsilon and delta"
         )
-    return ApproxDP(epsilon=total, delta=delta, _payment=payment)
+    return derived(ApproxDP(epsilon=total, delta=delta), privacy)
 
 
 #: Sums of more terms are bounded from above.

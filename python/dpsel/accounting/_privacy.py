@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_number, type_name
@@ -18,10 +18,11 @@ __all__ = [
     "Privacy",
     "PureDP",
     "checked_privacy",
+    "derived",
     "is_reported",
     "of_json",
     "paid_alike",
-    "payment_of_derived",
+    "with_payment",
 ]
 
 
@@ -37,8 +38,11 @@ class _Parameters:
 
     kind: ClassVar[str]
     # What pays for these parameters, of `dpsel.budget`, which is above this file; not a parameter. It is in
-    # `__init__` so that `dataclasses.replace` and `asdict` keep it.
-    _payment: object = field(default=None, repr=False, compare=False)
+    # `__init__` so that `dataclasses.replace` and `asdict` keep it, which is no business of type checkers.
+    if TYPE_CHECKING:
+        _payment: object = field(default=None, init=False, repr=False, compare=False)
+    else:
+        _payment: object = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters: a guarantee that exists is valid."""
@@ -174,11 +178,13 @@ class ZCDP(_Parameters):
             releases=as_count("releases", releases),
         )
         values = {name: converted[name] for name in ("epsilon", "delta")}
-        return ApproxDP(**values, _payment=payment_of_derived(self))
+        return derived(ApproxDP(**values), self)
 
 
 Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
 """Every kind of guarantee."""
+
+Kind = TypeVar("Kind", bound=Privacy)
 
 KINDS: Final[dict[str, type[PureDP | ApproxDP | ZCDP]]] = {cls.kind: cls for cls in (PureDP, ApproxDP, ZCDP)}
 """The classes by the names of their kinds in requests and reports."""
@@ -187,8 +193,8 @@ KINDS: Final[dict[str, type[PureDP | ApproxDP | ZCDP]]] = {cls.kind: cls for cls
 def of_json(fields: dict[str, Any]) -> Privacy:
     """Return the guarantee that stands in a request or report, whose numbers are floats."""
     values = dict(fields)
-    privacy: Privacy = KINDS[values.pop("kind")](**values, _payment=_Origin.REPORT)
-    return privacy
+    privacy: Privacy = KINDS[values.pop("kind")](**values)
+    return with_payment(privacy, _Origin.REPORT)
 
 
 def is_reported(privacy: Privacy) -> bool:
@@ -196,15 +202,22 @@ def is_reported(privacy: Privacy) -> bool:
     return privacy._payment is _Origin.REPORT  # noqa: SLF001 - of this file
 
 
-def payment_of_derived(privacy: Privacy) -> object:
-    """Return what pays for parameters that were computed from others: what pays for those."""
+def with_payment(privacy: Kind, payment: object) -> Kind:
+    """Return a copy of parameters that something pays for, or nothing if it is ``None``."""
+    copy = replace(privacy)
+    object.__setattr__(copy, "_payment", payment)
+    return copy
+
+
+def derived(computed: Kind, privacy: Privacy) -> Kind:
+    """Return parameters that were computed from others: what pays for those pays for them."""
     own = privacy._payment  # noqa: SLF001 - of this file
-    return _Origin.REPORT if own is None else own
+    return with_payment(computed, _Origin.REPORT if own is None else own)
 
 
 def paid_alike(counts: Privacy, privacy: Privacy) -> Privacy:
     """Return the guarantee of counts, for which a budget pays that pays for the items."""
-    return replace(counts, _payment=privacy._payment)  # noqa: SLF001 - of this file
+    return with_payment(counts, privacy._payment)  # noqa: SLF001 - of this file
 
 
 def checked_privacy(privacy: object) -> Privacy:

@@ -6,8 +6,10 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpsel._arguments import type_name
 from dpsel.accounting import Cost
 from dpsel.accounting._cost import NEIGHBOURS
+from dpsel.accounting._privacy import is_reported, with_payment
 from dpsel.budget._process import OfOneProcess
 from dpsel.budget._strength import is_silent, warn_if_weak
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
@@ -94,14 +96,14 @@ class Pledge:
 
 def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
     """Return a copy of the parameters that carries the payment."""
-    paid: AnyCost = _each_part(cost, lambda part: replace(part, _payment=payment))
+    paid: AnyCost = _each_part(cost, lambda part: with_payment(part, payment))
     return paid
 
 
 def unpaid(cost: Cost) -> Cost:
     """Return a copy that no budget pays for, as a record."""
     record: Cost = _each_part(
-        cost, lambda part: part if _payment_of(part) is None else replace(part, _payment=None)
+        cost, lambda part: part if _payment_of(part) is None else with_payment(part, None)
     )
     return record
 
@@ -164,4 +166,11 @@ def begin_call(
 
 def _payment_of(privacy: Privacy) -> Payment | Pledge | None:
     payment = privacy._payment  # noqa: SLF001 - set by `stamped` above
-    return payment if isinstance(payment, Payment | Pledge) else None
+    if payment is None or is_reported(privacy):
+        return None
+    if isinstance(payment, Payment | Pledge):
+        return payment
+    raise InvalidParameterError(
+        f"privacy is a copy of what a budget pays for, with {type_name(payment)} in the place of its payment; "
+        "use copy.deepcopy, or take it from the budget again"
+    )

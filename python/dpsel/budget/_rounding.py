@@ -26,4 +26,7 @@ def round_down(amount: Fraction) -> float:
 def decimal_root_down(amount: Fraction) -> float:
     """Return the largest such float of the square root of an amount."""
     scaled = (amount.numerator << 2 * _BITS) // amount.denominator
-    return round_down(Fraction(math.isqrt(scaled), 1 << _BITS))
+    value = math.nextafter(round_down(Fraction(math.isqrt(scaled), 1 << _BITS)), math.inf)
+    while as_written(value) ** 2 > amount:
+        value = math.nextafter(value, 0.0)
+    return value
