@@ -138,7 +138,7 @@ def test_what_was_derived_is_paid_as_well():
 def test_a_copy_that_lost_its_payment_on_the_way_is_refused(budget):
     for lost in ({}, "Payment", object()):
         fields = dataclasses.asdict(budget.share(2)) | {"_payment": lost}
-        with pytest.raises(InvalidParameterError, match="in the place of its payment"):
+        with pytest.raises(InvalidParameterError, match="in place of its payment"):
             release(dpsel.PureDP(**fields))
 
 

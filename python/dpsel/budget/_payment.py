@@ -171,6 +171,6 @@ def _payment_of(privacy: Privacy) -> Payment | Pledge | None:
     if isinstance(payment, Payment | Pledge):
         return payment
     raise InvalidParameterError(
-        f"privacy is a copy of what a budget pays for, with {type_name(payment)} in the place of its payment; "
+        f"privacy is a copy of what a budget pays for, with {type_name(payment)} in place of its payment; "
         "use copy.deepcopy, or take it from the budget again"
     )
