@@ -8,6 +8,7 @@ import functools
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -273,27 +274,63 @@ def test_a_child_that_lives_on_keeps_no_lock(tmp_path):
 # --------------------------------------------------------------------------------------------- threads
 
 
-def test_threads_never_overspend(budget):
-    """The trials are many for a budget in memory, where a turn is short."""
-    trials = 40 if type(budget) is dpsel.Budget else 1
-    part = dpsel.PureDP(epsilon=0.1)
-    for _ in range(trials):
-        shared = dpsel.Budget(TOTAL) if trials > 1 else budget
-        value, start = shared.on_use(part), threading.Barrier(8)
+@pytest.fixture
+def switching():
+    """Let threads take turns after each few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
-        def spend(number, shared=shared, value=value, start=start):
+
+@pytest.mark.usefixtures("switching")
+def test_threads_never_overspend(budget):
+    part, start = dpsel.PureDP(epsilon=0.1), threading.Barrier(8)
+    value = budget.on_use(part)
+
+    def spend(number):
+        start.wait()
+        paid = 0
+        for _ in range(3):
+            try:
+                budget.spend(part) if number % 2 else release(value)
+                paid += 1
+            except BudgetExceededError:
+                pass
+            repr(budget)
+        return paid
+
+    with ThreadPoolExecutor(8) as pool:
+        paid = sum(pool.map(spend, range(8)))
+    assert paid == 10 == len(budget.spent)
+    assert budget.remaining is None
+
+
+@pytest.mark.usefixtures("switching")
+def test_threads_never_overspend_a_budget_in_many_trials():
+    """Without a lock most trials overspend."""
+    part = dpsel.PureDP(epsilon=0.25)
+    for _ in range(30):
+        budget, start = dpsel.Budget(TOTAL), threading.Barrier(8)
+
+        def spend(_, budget=budget, start=start):
             start.wait()
-            paid = 0
-            for _ in range(3):
-                try:
-                    shared.spend(part) if number % 2 else release(value)
-                    paid += 1
-                except BudgetExceededError:
-                    pass
-                repr(shared)
-            return paid
+            try:
+                return bool(budget.spend(part))
+            except BudgetExceededError:
+                return False
 
         with ThreadPoolExecutor(8) as pool:
-            paid = sum(pool.map(spend, range(8)))
-        assert paid == 10 == len(shared.spent)
-        assert shared.remaining is None
+            assert sum(pool.map(spend, range(8))) == 4 == len(budget.spent)
+
+
+@pytest.mark.usefixtures("switching")
+def test_threads_use_one_payment_once(budget):
+    paid, start = budget.spend(HALF), threading.Barrier(8)
+
+    def use(_):
+        start.wait()
+        return outcome(paid)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(use, range(8))).count("released") == 1

@@ -67,7 +67,8 @@ def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, 
             f"a ZCDP guarantee for {NEIGHBOURS[have]} is not converted to one for {NEIGHBOURS[want]}; "
             'use neighbours="swap" in the call, or ApproxDP for both'
         )
-    # Replacing a user is removing one and adding another: epsilon twice, and delta (1 + e^epsilon).
+    # Replacing a user is removing one and adding another, two changes of the kind that the guarantee is for:
+    # epsilon twice, and delta (1 + e^epsilon).
     own = amounts(part, part.kind)
     epsilon, delta = own["epsilon"], own.get("delta", Fraction(0))
     doubled = {"epsilon": 2 * epsilon, "delta": delta * (1 + exp_up(epsilon)) if delta else Fraction(0)}
