@@ -42,7 +42,7 @@ class _Parameters:
     if TYPE_CHECKING:
         _payment: object = field(default=None, init=False, repr=False, compare=False)
     else:
-        _payment: object = field(default=None, repr=False, compare=False)
+        _payment: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters: a guarantee that exists is valid."""
