@@ -189,3 +189,12 @@ def test_nothing_spent_costs_nothing():
     accounted = spent()
     assert accounted.delta == 0.0
     assert accounted.get_delta(0.1) <= 1e-9
+
+
+def test_an_open_ledger_knows_what_others_spent(tmp_path):
+    ledger = dpsel.Ledger(tmp_path / "spent", dpsel.PureDP(epsilon=5.0))
+    other = dpsel.Ledger(tmp_path / "spent")
+    for number in (1, 2):
+        other.spend(PURE)
+        expected = spent(*[PURE] * number, total=dpsel.PureDP(epsilon=5.0))
+        assert ledger.to_dp_accounting().get_epsilon(1e-6) == expected.get_epsilon(1e-6)

@@ -111,6 +111,23 @@ def test_a_ledger_pays_until_nothing_is_left(dpsel_run, folder):
     assert "Privacy ledger" in (folder / "ledger.html").read_text()
 
 
+def test_tenths_of_a_ledger_add_up_and_what_is_left_is_told(dpsel_run):
+    assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "0.3", "--delta", "2e-6").code == 0
+    budget = ("--epsilon", "0.1", "--delta", "1e-6", "--max-items-per-user", "3")
+    call = ("select", "rows.csv", *COLUMNS, *budget, "-o", "items.csv")
+    assert [dpsel_run(*call, "--ledger", "spent.jsonl", "--label", "drinks").code for _ in range(2)] == [0, 0]
+    assert "remaining: epsilon 0.1 left, no delta" in dpsel_run("ledger", "spent.jsonl").out
+    shown = json.loads(dpsel_run("ledger", "spent.jsonl", "--json").out)
+    assert [entry["label"] for entry in shown["entries"]] == ["drinks", "drinks"]
+    assert shown["remaining"] == {"kind": "pure_dp", "epsilon": 0.1}
+    refused = dpsel_run(*call, "--ledger", "spent.jsonl")
+    assert refused.code == 2
+    assert "no delta remains; nothing was spent (epsilon 0.1 left, no delta)" in refused.error
+    refused = dpsel_run(*call, "--label", "drinks")
+    assert refused.code == 2
+    assert "add --ledger FILE" in refused.error
+
+
 def test_a_ledger_that_was_changed_pays_nothing(dpsel_run, folder):
     assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "2", "--delta", "2e-6").code == 0
     path = folder / "spent.jsonl"

@@ -34,6 +34,8 @@ PAIRS = "tests/unit/test_pairs.py"
 COST = "tests/unit/test_cost.py"
 PUBLIC_LISTS = "tests/unit/test_public_lists.py"
 LEDGER = "tests/unit/test_ledger.py"
+PAYMENTS = "tests/unit/test_payments.py"
+DECIMALS = "tests/unit/test_budget_decimals.py"
 FILTER = "tests/unit/test_filter.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
@@ -370,23 +372,114 @@ MUTANTS = [
     Mutant(
         "a ledger is not read again before a cost is entered",
         "python/dpsel/budget/_ledger.py",
-        "            self._reload(file)\n            payment = super()._book(cost, label)",
-        "            payment = super()._book(cost, label)",
+        "        with self._turn() as file:\n            number = ",
+        "        with self._locked() as file:\n            number = ",
         (LEDGER,),
     ),
     Mutant(
         "a changed line of a ledger passes",
         "python/dpsel/budget/_ledger.py",
-        'fits = entry["previous"] == self._head and claimed == _hash(entry)',
-        'fits = entry["previous"] == self._head',
+        'fits = entry["previous"] == head and claimed == hash_of(entry)',
+        'fits = entry["previous"] == head',
         (LEDGER,),
     ),
     Mutant(
         "a share of a budget is paid by nobody",
         "python/dpsel/budget/_payment.py",
-        "            payment = payment.pay(cost)\n        payment.take(cost)",
-        '            payment = Payment(cost, "")\n        payment.take(cost)',
+        "            payment = payment.pay(cost, payment.label)",
+        '            payment = Payment(cost, "")',
         (LEDGER,),
+    ),
+    Mutant(
+        "threads spend from a budget at the same time",
+        "python/dpsel/budget/_budget.py",
+        "        with self._lock:\n            yield None",
+        "        yield None",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a budget is spent again in a forked process",
+        "python/dpsel/budget/_budget.py",
+        "        self.refuse_elsewhere()\n",
+        "",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "what was spent once pays in each forked process",
+        "python/dpsel/budget/_payment.py",
+        "        self.refuse_elsewhere()\n",
+        "",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a pickle of what a budget pays for is free",
+        "python/dpsel/budget/_process.py",
+        'or elsewhere."""\n        raise BudgetExceededError(_ELSEWHERE)',
+        'or elsewhere."""\n        return type(None), ()',
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a deep copy of a budget has a total of its own",
+        "python/dpsel/budget/_process.py",
+        "    def __deepcopy__(self, memo: dict[int, Any]) -> Self:",
+        "    def of_memo(self, memo: dict[int, Any]) -> Self:",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a replaced copy of what a budget pays for is free",
+        "python/dpsel/accounting/_privacy.py",
+        "field(default=None, repr=False, compare=False)",
+        "field(default=None, init=False, repr=False, compare=False)",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a changed copy of what was spent is for another cost",
+        "python/dpsel/budget/_payment.py",
+        "        if cost.items != self.cost.items:",
+        "        if cost.items is None:",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a forked process keeps the lock of a ledger",
+        "python/dpsel/budget/_ledger.py",
+        "                unlock(file)",
+        "                pass",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "an older copy of a ledger is taken for it",
+        "python/dpsel/budget/_ledger.py",
+        "        if self._head not in seen:",
+        "        if not seen:",
+        (LEDGER,),
+    ),
+    Mutant(
+        "a ledger is another file in another working directory",
+        "python/dpsel/budget/_ledger.py",
+        "Path(path).absolute()",
+        "Path(path)",
+        (LEDGER,),
+    ),
+    Mutant(
+        "a call that is paid for costs more than the decimal that was booked",
+        "python/dpsel/accounting/_privacy.py",
+        "math.nextafter(value, 0.0) if is_above else value",
+        "value",
+        (DECIMALS,),
+    ),
+    Mutant(
+        "counts cost more than the decimal that was booked",
+        "python/dpsel/accounting/_privacy.py",
+        "    return with_payment(counts, privacy._payment)",
+        "    return counts",
+        (DECIMALS,),
+    ),
+    Mutant(
+        "the cost of a report is booked as a decimal",
+        "python/dpsel/accounting/_amounts.py",
+        "exact = Fraction if is_reported(privacy) else as_written",
+        "exact = as_written",
+        (DECIMALS,),
     ),
     Mutant(
         "the delta of a group does not grow with epsilon",
@@ -2311,8 +2404,8 @@ MUTANTS = [
     Mutant(
         "what was spent once pays for two calls",
         "python/dpsel/budget/_payment.py",
-        "used, self.used = self.used, True",
-        "used, self.used = self.used, False",
+        "used, self._used = self._used, True",
+        "used, self._used = self._used, False",
         (COST,),
     ),
     Mutant(

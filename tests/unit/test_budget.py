@@ -16,6 +16,11 @@ from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 COSTS = st.floats(1e-6, 0.3)
 
 
+def written(number):
+    """The decimal that writes a float."""
+    return Fraction(repr(number))
+
+
 def approx(epsilon, delta=1e-9):
     return dpsel.ApproxDP(epsilon=epsilon, delta=delta)
 
@@ -26,7 +31,7 @@ def test_spending_returns_the_cost_and_lowers_the_remainder():
     assert budget.spend(cost, "first") == cost
     assert budget.remaining.epsilon == 0.75
     assert budget.remaining.delta == pytest.approx(0.75e-6, rel=1e-15)
-    assert Fraction(budget.remaining.delta) + Fraction(cost.delta) <= Fraction(1e-6)
+    assert written(budget.remaining.delta) + written(cost.delta) == Fraction(1, 10**6)
     assert [(entry.cost, entry.label) for entry in budget.spent] == [(dpsel.Cost(items=cost), "first")]
     assert budget.total == approx(1.0, 1e-6)
 
@@ -56,16 +61,16 @@ def test_sums_are_exact(epsilons):
     budget = dpsel.Budget(approx(1.0, 0.5))
     accepted = Fraction(0)
     for epsilon in epsilons:
-        fits = accepted + Fraction(epsilon) <= 1
+        fits = accepted + written(epsilon) <= 1
         try:
             budget.spend(approx(epsilon))
         except BudgetExceededError:
             assert not fits
         else:
             assert fits
-            accepted += Fraction(epsilon)
+            accepted += written(epsilon)
     if budget.remaining is not None:
-        assert Fraction(budget.remaining.epsilon) + accepted <= 1
+        assert written(budget.remaining.epsilon) + accepted <= 1
         budget.spend(budget.remaining)
 
 

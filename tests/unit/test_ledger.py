@@ -172,6 +172,78 @@ def test_a_pickle_is_the_path(path) -> None:
     assert ledger.remaining.epsilon == 1.5
 
 
+def test_another_working_directory_is_the_same_file(tmp_path, monkeypatch) -> None:
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path)
+    ledger = dpsel.Ledger("spent.jsonl", TOTAL)
+    share = ledger.share(4)
+    monkeypatch.chdir("other")
+    dpsel.Ledger("spent.jsonl", TOTAL)
+    for each in (ledger, pickle.loads(pickle.dumps(ledger))):
+        each.spend(PART)
+    dpsel.select_partitions(ROWS, privacy=pickle.loads(pickle.dumps(share)), max_items_per_user=1)
+    assert len(dpsel.Ledger(tmp_path / "spent.jsonl").spent) == 3
+    assert ledger.path == tmp_path / "spent.jsonl"
+
+
+READS = {
+    "spent": lambda ledger: len(ledger.spent),
+    "remaining": lambda ledger: 4 - ledger.remaining.epsilon / 0.5,
+    "str": lambda ledger: str(ledger).count("kept"),
+    "html": lambda ledger: ledger.to_html().count("kept"),
+    "notebook": lambda ledger: ledger._repr_html_().count("kept"),
+    "repr": lambda ledger: {"1.5": 1, "1.0": 2}[repr(ledger).split("epsilon=")[2].split(",")[0]],
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_every_read_knows_what_other_handles_spent(path, read) -> None:
+    ledger, other = dpsel.Ledger(path, TOTAL), dpsel.Ledger(path)
+    for number in (1, 2):
+        other.spend(PART, "kept")
+        assert READS[read](ledger) == number
+
+
+@pytest.mark.parametrize(
+    "use", ["spend", "remaining", "spent", "head", "str", "repr", "share", "pickle", "events"]
+)
+def test_an_older_copy_in_its_place_is_found(path, use) -> None:
+    uses = {
+        "spend": lambda: ledger.spend(PART),
+        "remaining": lambda: ledger.remaining,
+        "spent": lambda: ledger.spent,
+        "head": lambda: ledger.head,
+        "str": lambda: str(ledger),
+        "repr": lambda: repr(ledger),
+        "share": lambda: dpsel.select_partitions(ROWS, privacy=share, max_items_per_user=1),
+        "pickle": lambda: sent.remaining,
+        "events": lambda: ledger.to_dp_accounting(),
+    }
+    ledger = dpsel.Ledger(path, TOTAL)
+    ledger.spend(PART)
+    older = path.read_bytes()
+    ledger.spend(PART)
+    share, sent = ledger.share(4), pickle.loads(pickle.dumps(ledger))
+    path.write_bytes(older)
+    for _ in range(2):
+        with pytest.raises(
+            LedgerError, match=r"it was replaced, maybe by an older copy.*dpsel.Ledger\(path\)"
+        ):
+            uses[use]()
+    assert dpsel.Ledger(path).remaining.epsilon == 1.5
+
+
+def test_another_file_in_its_place_is_found(path) -> None:
+    ledger = dpsel.Ledger(path, TOTAL)
+    ledger.spend(PART)
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        ledger.spend(PART)
+    dpsel.Ledger(path, TOTAL).spend(PART, "other")
+    with pytest.raises(LedgerError, match="it was replaced"):
+        ledger.spend(PART)
+
+
 def test_the_file_is_for_its_owner(path) -> None:
     dpsel.Ledger(path, TOTAL)
     if sys.platform != "win32":

@@ -10,6 +10,7 @@ from dpsel._request._columns import NamedColumns
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, request_of
 from dpsel.accounting import ZCDP, ApproxDP, PureDP
+from dpsel.accounting._privacy import paid_alike
 from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 
@@ -100,7 +101,7 @@ def top_k_request(
         "sensitivity": as_count("sensitivity", sensitivity),
         "max_items_per_user": bound,
         "domain": domain or {"kind": "unknown" if mechanism.finds_domain else "listed"},
-        "counts": _published(counts),
+        "counts": _published(counts, privacy),
     }
     if columns is not None:
         parameters["columns"] = named_columns(columns, ngrams)
@@ -115,15 +116,16 @@ def named_columns(columns: NamedColumns, ngrams: dict[str, Any] | None = None) -
     return named
 
 
-def _published(counts: object) -> dict[str, Any]:
+def _published(counts: object, privacy: Privacy) -> dict[str, Any]:
     if counts is None:
         return {"kind": "none"}
     if isinstance(counts, str) and counts == "free":
         return {"kind": "free"}
-    if isinstance(counts, PureDP):
-        return {"kind": "laplace", "epsilon": counts.epsilon}
-    if isinstance(counts, ApproxDP | ZCDP):
-        return {"kind": "noise", "privacy": counts.to_json()}
+    if isinstance(counts, PureDP | ApproxDP | ZCDP):
+        stated = paid_alike(counts, privacy).to_json()
+        if isinstance(counts, PureDP):
+            return {"kind": "laplace", "epsilon": stated["epsilon"]}
+        return {"kind": "noise", "privacy": stated}
     raise InvalidParameterError(
         f'counts must be None, "free" or PureDP, ApproxDP or ZCDP, got {type_name(counts)}; '
         "noisy counts have a budget of their own"

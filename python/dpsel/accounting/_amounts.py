@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING, Final
 
 from dpsel._arguments import class_name, type_name
 from dpsel.accounting._cost import NEIGHBOURS
-from dpsel.accounting._privacy import KINDS
+from dpsel.accounting._privacy import KINDS, is_reported
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from dpsel.accounting._privacy import Privacy
 
-__all__ = ["exp_up", "for_neighbours", "numbers"]
+__all__ = ["as_written", "exp_up", "for_neighbours", "numbers"]
 
 #: Decimal arithmetic rounds `exp` correctly; the next number up is above the real value.
 _DIGITS: Final = Context(prec=40, traps=[Overflow])
 
 
 def numbers(privacy: Privacy) -> dict[str, Fraction]:
-    """Return the numbers of a guarantee by name, as exact fractions."""
-    return {name: Fraction(value) for name, value in privacy.to_json().items() if name != "kind"}
+    """Return the numbers of a guarantee by name, exactly: the decimals, or the floats of a report."""
+    exact = Fraction if is_reported(privacy) else as_written
+    return {name: exact(getattr(privacy, name)) for name in privacy.to_json() if name != "kind"}
+
+
+def as_written(value: float) -> Fraction:
+    """Return the shortest decimal that writes a float."""
+    return Fraction(repr(value))
 
 
 def amounts(part: Privacy, kind: str) -> dict[str, Fraction]:
@@ -61,7 +67,8 @@ def for_neighbours(part: Privacy, have: str, want: str, kind: str) -> dict[str, 
             f"a ZCDP guarantee for {NEIGHBOURS[have]} is not converted to one for {NEIGHBOURS[want]}; "
             'use neighbours="swap" in the call, or ApproxDP for both'
         )
-    # Replacing a user is removing one and adding another: epsilon twice, and delta (1 + e^epsilon).
+    # Replacing a user is removing one and adding another, two changes of the kind that the guarantee is for:
+    # epsilon twice, and delta (1 + e^epsilon).
     own = amounts(part, part.kind)
     epsilon, delta = own["epsilon"], own.get("delta", Fraction(0))
     doubled = {"epsilon": 2 * epsilon, "delta": delta * (1 + exp_up(epsilon)) if delta else Fraction(0)}

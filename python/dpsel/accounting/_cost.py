@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dpsel import _core_calls
 from dpsel._arguments import type_name
-from dpsel.accounting._privacy import KINDS, ZCDP, ApproxDP, Privacy, PureDP, checked_privacy, of_json
+from dpsel.accounting._privacy import (
+    KINDS,
+    ZCDP,
+    ApproxDP,
+    Privacy,
+    PureDP,
+    checked_privacy,
+    derived,
+    of_json,
+)
 from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 
@@ -80,8 +89,9 @@ class Cost:
         if self.counts is None:
             return self.items
         kind, values = _core_calls.composed_privacy(_as_core(self.items), _as_core(self.counts))
-        names = [each.name for each in fields(KINDS[kind]) if each.init]
-        return of_json({"kind": kind} | dict(zip(names, values, strict=True)))
+        names = [each.name for each in fields(KINDS[kind]) if each.name != "_payment"]
+        total = of_json({"kind": kind} | dict(zip(names, values, strict=True)))
+        return derived(total, self.items)
 
     def __str__(self) -> str:
         """One line for a person."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpsel._arguments import at_least_one
 from dpsel.accounting._amounts import exp_up
-from dpsel.accounting._privacy import ZCDP, ApproxDP, PureDP, checked_privacy
+from dpsel.accounting._privacy import ZCDP, ApproxDP, PureDP, checked_privacy, derived
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def for_group(privacy: Privacy, users_per_group: int, *, delta: float | None = N
     epsilon = Fraction(privacy.epsilon)
     total = _round_up(users * epsilon)
     if isinstance(privacy, PureDP):
-        return PureDP(epsilon=total)
+        return derived(PureDP(epsilon=total), privacy)
     # Each term is rounded up. Very long sums are bounded by the number of terms times the last one.
     last = exp_up((users - 1) * epsilon)
     grown = Fraction(privacy.delta) * _sum(users, epsilon, last)
@@ -67,7 +67,7 @@ def for_group(privacy: Privacy, users_per_group: int, *, delta: float | None = N
             f"users_per_group = {users} is too many: delta would be 1 or more, so nothing is guaranteed; "
             "lower it, or epsilon and delta"
         )
-    return ApproxDP(epsilon=total, delta=delta)
+    return derived(ApproxDP(epsilon=total, delta=delta), privacy)
 
 
 #: Sums of more terms are bounded from above.

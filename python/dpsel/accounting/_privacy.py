@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import math
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
 
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_number, type_name
 from dpsel.exceptions import InvalidParameterError
 
-__all__ = ["ZCDP", "ApproxDP", "Privacy", "PureDP", "checked_privacy", "of_json"]
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Privacy",
+    "PureDP",
+    "checked_privacy",
+    "derived",
+    "is_reported",
+    "of_json",
+    "paid_alike",
+    "with_payment",
+]
+
+
+class _Origin(Enum):
+    """In place of a payment: where the numbers come from, if nobody wrote them."""
+
+    REPORT = "report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,19 +37,29 @@ class _Parameters:
     """The base of all kinds: their fields are numbers, which the core checks."""
 
     kind: ClassVar[str]
-    # The `dpsel.budget` entry that was spent for these parameters, which is above this file; not a parameter.
-    _payment: object = field(default=None, init=False, repr=False, compare=False)
+    # What pays for these parameters, of `dpsel.budget`, which is above this file; not a parameter. It is in
+    # `__init__` so that `dataclasses.replace` and `asdict` keep it, which is no business of type checkers.
+    if TYPE_CHECKING:
+        _payment: object = field(default=None, init=False, repr=False, compare=False)
+    else:
+        _payment: Any = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters: a guarantee that exists is valid."""
         values = {name: as_number(name, value) for name, value in self._numbers().items()}
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        _core_calls.validate(privacy=self.to_json())
+        _core_calls.validate(privacy={"kind": self.kind} | self._numbers())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the parameters as they stand in requests and reports."""
-        return {"kind": self.kind} | self._numbers()
+        """Return the parameters as they stand in requests and reports.
+
+        A budget books decimals. So where one pays, these are floats that are not above what it booked.
+        """
+        numbers = self._numbers()
+        if self._payment is not None and self._payment is not _Origin.REPORT:
+            numbers = {name: _not_above_decimal(value) for name, value in numbers.items()}
+        return {"kind": self.kind} | numbers
 
     def _numbers(self) -> dict[str, Any]:
         cls: type = type(self)
@@ -39,7 +68,16 @@ class _Parameters:
 
 @cache
 def _names(cls: type) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(cls) if each.init)
+    return tuple(each.name for each in fields(cls) if each.name != "_payment")
+
+
+def _not_above_decimal(value: float) -> float:
+    """Return the float, or the next one below if it is above the shortest decimal that writes it."""
+    from decimal import Decimal
+
+    # `Decimal(value)` can be forbidden by the context of the caller.
+    is_above = Decimal.from_float(value) > Decimal(repr(value))  # noqa: FURB164
+    return math.nextafter(value, 0.0) if is_above else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,21 +177,47 @@ class ZCDP(_Parameters):
             target_delta=None if delta is None else as_number("delta", delta),
             releases=as_count("releases", releases),
         )
-        return ApproxDP(epsilon=converted["epsilon"], delta=converted["delta"])
+        values = {name: converted[name] for name in ("epsilon", "delta")}
+        return derived(ApproxDP(**values), self)
 
 
 Privacy: TypeAlias = PureDP | ApproxDP | ZCDP
 """Every kind of guarantee."""
+
+Kind = TypeVar("Kind", bound=Privacy)
 
 KINDS: Final[dict[str, type[PureDP | ApproxDP | ZCDP]]] = {cls.kind: cls for cls in (PureDP, ApproxDP, ZCDP)}
 """The classes by the names of their kinds in requests and reports."""
 
 
 def of_json(fields: dict[str, Any]) -> Privacy:
-    """Return the guarantee that stands in a request or report."""
+    """Return the guarantee that stands in a request or report, whose numbers are floats."""
     values = dict(fields)
     privacy: Privacy = KINDS[values.pop("kind")](**values)
-    return privacy
+    return with_payment(privacy, _Origin.REPORT)
+
+
+def is_reported(privacy: Privacy) -> bool:
+    """Whether a budget counts the numbers as floats, not as the decimals that write them."""
+    return privacy._payment is _Origin.REPORT  # noqa: SLF001 - of this file
+
+
+def with_payment(privacy: Kind, payment: object) -> Kind:
+    """Return a copy of parameters that something pays for, or nothing if it is ``None``."""
+    copy = replace(privacy)
+    object.__setattr__(copy, "_payment", payment)
+    return copy
+
+
+def derived(computed: Kind, privacy: Privacy) -> Kind:
+    """Return parameters that were computed from others: what pays for those pays for them."""
+    own = privacy._payment  # noqa: SLF001 - of this file
+    return with_payment(computed, _Origin.REPORT if own is None else own)
+
+
+def paid_alike(counts: Privacy, privacy: Privacy) -> Privacy:
+    """Return the guarantee of counts, for which a budget pays that pays for the items."""
+    return with_payment(counts, privacy._payment)  # noqa: SLF001 - of this file
 
 
 def checked_privacy(privacy: object) -> Privacy:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import math
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from dpsel._arguments import as_int
-from dpsel.accounting import checked_privacy
+from dpsel.accounting import PureDP, checked_privacy
 from dpsel.accounting._amounts import for_neighbours, numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
 from dpsel.budget._dp_accounting import accounted
-from dpsel.budget._payment import Payment, Pledge, stamped
+from dpsel.budget._payment import Payment, Pledge, stamped, unpaid
+from dpsel.budget._process import OfOneProcess
+from dpsel.budget._rounding import decimal_root_down, round_down
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpsel.accounting import Neighbours, Privacy
     from dpsel.budget._dp_accounting import Accounted
     from dpsel.release import Report
@@ -37,18 +42,21 @@ class Spent:
     report: Report | None = None
 
 
-class Budget(Generic[Kind]):
+class Budget(OfOneProcess, Generic[Kind]):
     """A total guarantee for several releases of the same users.
 
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
-    a and b of zCDP become 1 - (1 - a)(1 - b) (Bun and Steinke, 2016, Lemma 8.2). The sums are exact
-    fractions, so no rounding hides an overspend: the float 0.1 is slightly above a tenth, so ten of them
-    exceed 1.0. Use [`share`][dpsel.Budget.share] for equal parts, and [`remaining`][dpsel.Budget.remaining]
-    for the last release.
+    a and b of zCDP become 1 - (1 - a)(1 - b) (Bun and Steinke, 2016, Lemma 8.2). The sums are exact, of the
+    decimals that people write: ten times 0.1 is 1. The float 0.1 is slightly above a tenth, so the call that
+    is paid for runs with the float below. Use [`share`][dpsel.Budget.share] for equal parts, and
+    [`remaining`][dpsel.Budget.remaining] for the last release.
 
     A budget is asked for the whole cost of a call: items and counts, for one kind of neighbours. The
     parameters that [`spend`][dpsel.Budget.spend] returns carry that cost. A call refuses them if it has other
     counts or neighbours, or if an earlier call used them.
+
+    Threads may share a budget. It is for one process: a copy of it is the budget itself, a pickle is refused,
+    and so is its use after a fork. Processes share a [`Ledger`][dpsel.Ledger].
 
     Args:
         total: The guarantee that all releases together must have.
@@ -70,10 +78,15 @@ class Budget(Generic[Kind]):
         dpsel.exceptions.BudgetExceededError: ...
     """
 
-    __slots__ = ("_entries", "_neighbours", "_spent", "_total")
+    __slots__ = ("_entries", "_lock", "_neighbours", "_spent", "_total")
 
     def __init__(self, total: Kind, *, neighbours: Neighbours = "add_remove") -> None:
         """Start with nothing spent."""
+        super().__init__()
+        self._lock = threading.Lock()
+        self._start(total, neighbours)
+
+    def _start(self, total: Kind, neighbours: Neighbours) -> None:
         checked_privacy(total)
         # Calls for neighbours="any" are paid from a budget for adding and removing.
         checked_neighbours(neighbours, ("add_remove", "swap"))
@@ -81,6 +94,13 @@ class Budget(Generic[Kind]):
         self._neighbours: Neighbours = neighbours
         self._spent = dict.fromkeys(numbers(total), Fraction(0))
         self._entries: list[Payment] = []
+
+    @contextmanager
+    def _turn(self) -> Iterator[IO[bytes] | None]:
+        """Keep others from reading and spending; refuse another process, whose lock may be a dead one."""
+        self.refuse_elsewhere()
+        with self._lock:
+            yield None
 
     @property
     def total(self) -> Kind:
@@ -95,13 +115,52 @@ class Budget(Generic[Kind]):
     @property
     def spent(self) -> tuple[Spent, ...]:
         """What was spent, in order."""
+        with self._turn():
+            return self._records()
+
+    def _records(self) -> tuple[Spent, ...]:
         return tuple(Spent(entry.cost, entry.label, entry.report) for entry in self._entries)
 
     @property
-    def remaining(self) -> Kind | None:
-        """What may still be spent, rounded down; ``None`` if a part of it is used up."""
-        left = {name: _round_down(amount) for name, amount in self._left().items()}
-        return type(self._total)(**left) if all(value > 0 for value in left.values()) else None
+    def remaining(self) -> Kind | PureDP | None:
+        """What may still be spent, rounded down: without a delta if none is left, and ``None`` if nothing is.
+
+        Examples:
+            >>> import dpsel
+            >>> budget = dpsel.Budget(dpsel.ApproxDP(epsilon=1.0, delta=1e-6))
+            >>> paid = budget.spend(dpsel.ApproxDP(epsilon=0.5, delta=1e-6))
+            >>> budget
+            Budget(total=ApproxDP(epsilon=1.0, delta=1e-06), remaining=epsilon 0.5 left, no delta, entries=1)
+            >>> budget.remaining
+            PureDP(epsilon=0.5)
+        """
+        with self._turn():
+            return self._may_be_spent()
+
+    def _may_be_spent(self) -> Kind | PureDP | None:
+        left = self._rounded_left()
+        if all(value > 0 for value in left.values()):
+            return type(self._total)(**left)
+        if left.get("rho"):
+            # What (epsilon^2 / 2)-zCDP allows.
+            return PureDP(epsilon=decimal_root_down(2 * self._left()["rho"]))
+        return PureDP(epsilon=left["epsilon"]) if left.get("epsilon") else None
+
+    def _rounded_left(self) -> dict[str, float]:
+        return {name: round_down(amount) for name, amount in self._left().items()}
+
+    def _left_in_words(self) -> str:
+        """Return what is left, with the parts of which there is nothing."""
+        left = self._rounded_left()
+        if not any(left.values()):
+            return "nothing left"
+        (first, value), *others = left.items()
+        words = [f"{first} {value!r} left" if value else f"no {first} left"]
+        return ", ".join(words + [f"{name} {value!r}" if value else f"no {name}" for name, value in others])
+
+    def _shown(self) -> str:
+        left = self._may_be_spent()
+        return repr(left) if isinstance(left, type(self._total)) else self._left_in_words()
 
     def share(self, parts: int, label: str = "") -> Kind:
         """Return the total divided into equal parts, rounded down so that all of them can be spent.
@@ -133,7 +192,7 @@ class Budget(Generic[Kind]):
                 f"parts must be at least 1, got {number}; give the number of releases"
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
-        shares = {name: _round_down(amount / number) for name, amount in numbers(self._total).items()}
+        shares = {name: round_down(amount / number) for name, amount in numbers(self._total).items()}
         return self.on_use(type(self._total)(**shares), label)
 
     def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
@@ -158,7 +217,7 @@ class Budget(Generic[Kind]):
             'top drink'
         """
         as_cost(privacy, self._neighbours)
-        return stamped(privacy, Pledge(lambda cost: self._book(cost, label)))
+        return stamped(privacy, Pledge(self._book, label))
 
     def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
         """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
@@ -173,7 +232,8 @@ class Budget(Generic[Kind]):
             label: What it is for.
 
         Returns:
-            An equal cost, which the call recognises. Of a ``Cost`` pass ``items`` as ``privacy=``.
+            An equal cost, which the call recognises. Copies pay for that one call together.
+            Of a ``Cost`` pass ``items`` as ``privacy=``.
 
         Raises:
             BudgetExceededError: If it exceeds what remains; nothing is spent then.
@@ -208,23 +268,29 @@ class Budget(Generic[Kind]):
 
     def _book(self, asked: Cost, label: str) -> Payment:
         """Enter a cost; refuse one that exceeds what remains."""
-        spent = dict(self._spent)
+        with self._turn():
+            return self._enter(Payment(unpaid(asked), label))
+
+    def _enter(self, payment: Payment, *, checked: bool = True) -> Payment:
+        asked, spent = payment.cost, dict(self._spent)
         for part in asked.parts:
             taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
-            self._check(taken, spent)
+            if checked:
+                self._check(taken, spent)
             spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
         self._spent = spent
-        self._entries.append(payment := Payment(asked, label))
+        self._entries.append(payment)
         return payment
 
     def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
         left = self._left(spent)
         for name, amount in taken.items():
             if amount > left[name]:
-                asked, remaining = f"spending {name} = {float(amount)!r}", _round_down(left[name])
+                asked, remaining = f"spending {name} = {float(amount)!r}", round_down(left[name])
                 if remaining <= 0:
                     raise BudgetExceededError(
-                        f"{asked} exceeds the budget: no {name} remains; nothing was spent"
+                        f"{asked} exceeds the budget: no {name} remains; nothing was spent "
+                        f"({self._left_in_words()})"
                     )
                 raise BudgetExceededError(
                     f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
@@ -266,15 +332,15 @@ class Budget(Generic[Kind]):
                 "to_dp_accounting is for adding or removing one user, and the budget is for "
                 f"{self._neighbours!r}; keep a budget with neighbours='add_remove'"
             )
-        return accounted(self._entries)
+        with self._turn():
+            entries = tuple(self._entries)
+        return accounted(entries)
 
     def __repr__(self) -> str:
         """Total, remaining and number of entries."""
         relation = "" if self._neighbours == "add_remove" else f", neighbours={self._neighbours!r}"
-        left = f"remaining={self.remaining!r}, entries={len(self._entries)}"
+        if self.is_elsewhere:
+            return f"Budget(total={self._total!r}{relation}, of another process)"
+        with self._turn():
+            left = f"remaining={self._shown()}, entries={len(self._entries)}"
         return f"Budget(total={self._total!r}{relation}, {left})"
-
-
-def _round_down(amount: Fraction) -> float:
-    nearest = amount.numerator / amount.denominator
-    return nearest if Fraction(nearest) <= amount else math.nextafter(nearest, -math.inf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from contextlib import contextmanager
@@ -12,22 +11,24 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from dpsel._arguments import as_name_of_file
 from dpsel._tables import html_table, text_table
-from dpsel.accounting import Cost
-from dpsel.accounting._privacy import checked_privacy, of_json
-from dpsel.budget._budget import Budget, Spent
+from dpsel.budget._budget import Budget
+from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of, lock, unlock
+from dpsel.budget._payment import Payment, unpaid
+from dpsel.budget._process import OfOneProcess
 from dpsel.exceptions import FileError, LedgerError, MissingFileError
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel.accounting import Neighbours, Privacy
-    from dpsel.budget._payment import Payment
+    from dpsel.accounting import Cost, Neighbours, Privacy
     from dpsel.release import Report
 
 __all__ = ["Ledger"]
 
-_FORMAT: Final = 1
+#: Format 1 has floats for costs, and this one texts of decimals; floats are costs that reports state.
+_FORMAT: Final = 2
+_FORMATS: Final = (1, _FORMAT)
 _NOTHING: Final = "0" * 64
 
 Kind = TypeVar("Kind", bound="Privacy")
@@ -44,17 +45,22 @@ class Ledger(Budget[Kind]):
 
     The file is locked while it is read or written. Locks of network drives are not always reliable.
 
+    Values of ``share`` and ``on_use`` may be copied, pickled and sent to other processes, which pay from the
+    same file. A value of ``spend`` is for one call of the process that spent it.
+
     Its sums hold if costs and questions are chosen as you go, with earlier releases in view: ``spend`` is a
     privacy filter (Rogers, Roth, Ullman and Vadhan, 2016, Theorem 3.6; for zCDP Whitehouse, Ramdas, Rogers
     and Wu, 2023).
 
     Args:
-        path: The file. It is made if it does not exist and ``total`` is given.
+        path: The file, also if the working directory changes later. It is made if it does not exist and
+            ``total`` is given.
         total: The guarantee that all releases together must have; may be left out if the file exists.
         neighbours: As for [`Budget`][dpsel.Budget].
 
     Raises:
-        LedgerError: If the file is no ledger, was changed, or is for another total.
+        LedgerError: If the file is no ledger, was changed, or is for another total; also later, if it was
+            replaced by one without what was read before.
         FileError: If it cannot be read or written.
 
     Examples:
@@ -72,7 +78,7 @@ class Ledger(Budget[Kind]):
         >>> folder.cleanup()
     """
 
-    __slots__ = ("_head", "_lines", "_path", "_reports", "_times")
+    __slots__ = ("_head", "_path", "_times")
 
     def __init__(
         self,
@@ -82,18 +88,26 @@ class Ledger(Budget[Kind]):
         neighbours: Neighbours = "add_remove",
     ) -> None:
         """Make the file, or read it."""
-        self._path = Path(as_name_of_file("path", path))
+        OfOneProcess.__init__(self)
+        self._path, self._head = Path(as_name_of_file("path", path)).absolute(), _NOTHING
         if total is not None:
-            checked_privacy(total)
-            super().__init__(total, neighbours=neighbours)
+            self._start(total, neighbours)
             self._create()
-        with self._locked() as file:
-            self._reload(file)
+        with self._turn():
+            pass
         if total is not None and (total, neighbours) != (self._total, self._neighbours):
             raise LedgerError(
                 f"{self._path} is a ledger of {self._total!r} for neighbours={self._neighbours!r}, not of "
                 f"{total!r}; leave total= out, or name another file"
             )
+
+    def _reopen(self, path: Path, head: str, total: Kind, neighbours: Neighbours) -> None:
+        OfOneProcess.__init__(self)
+        self._path, self._head = path, head
+        self._start(total, neighbours)
+
+    def refuse_elsewhere(self) -> None:
+        """Refuse nobody: the file is for all processes."""
 
     @property
     def path(self) -> Path:
@@ -103,37 +117,28 @@ class Ledger(Budget[Kind]):
     @property
     def head(self) -> str:
         """The hash of the last line, which stands for the whole file."""
-        with self._locked() as file:
-            self._reload(file)
-        return self._head
+        with self._turn():
+            return self._head
 
-    @property
-    def spent(self) -> tuple[Spent, ...]:
-        """What was spent, in order, by all processes so far."""
+    @contextmanager
+    def _turn(self) -> Iterator[IO[bytes]]:
+        """Lock the file against all processes and threads, and read what they spent."""
         with self._locked() as file:
             self._reload(file)
-        return super().spent
+            yield file
 
-    @property
-    def remaining(self) -> Kind | None:
-        """What may still be spent, rounded down; ``None`` if a part of it is used up."""
-        with self._locked() as file:
-            self._reload(file)
-        return super().remaining
-
-    def _book(self, cost: Cost, label: str) -> Payment:
-        with self._locked() as file:
-            self._reload(file)
-            payment = super()._book(cost, label)
-            number = len(self._entries)
-            self._append(file, {"kind": "cost", "number": number, "label": label, "cost": _to_json(cost)})
-        payment.on_report = lambda report: self._report(number, report)
+    def _book(self, asked: Cost, label: str) -> Payment:
+        with self._turn() as file:
+            number = len(self._entries) + 1
+            payment = Payment(unpaid(asked), label, lambda report: self._report(number, report))
+            self._enter(payment)
+            cost = cost_to_json(payment.cost)
+            self._append(file, {"kind": "cost", "number": number, "label": label, "cost": cost})
         return payment
 
     def _report(self, number: int, report: Report) -> None:
         """Append the report of a call that has ended."""
-        with self._locked() as file:
-            self._reload(file)
+        with self._turn() as file:
             self._append(file, {"kind": "report", "number": number, "report": json.loads(report.to_json())})
 
     def _create(self) -> None:
@@ -144,14 +149,14 @@ class Ledger(Budget[Kind]):
             return
         except OSError as error:
             raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
-        self._head = _NOTHING
         with os.fdopen(file, "wb") as opened:
             self._append(opened, head | {"neighbours": self._neighbours})
 
     def _append(self, file: IO[bytes], entry: dict[str, Any]) -> None:
         time = datetime.now(UTC).isoformat(timespec="seconds")
         entry = entry | {"time": time, "previous": self._head}
-        line = _canonical(entry | {"hash": _hash(entry)})
+        head = hash_of(entry)
+        line = canonical(entry | {"hash": head})
         try:
             file.seek(0, os.SEEK_END)
             file.write(line.encode() + b"\n")
@@ -159,6 +164,7 @@ class Ledger(Budget[Kind]):
             os.fsync(file.fileno())
         except OSError as error:
             raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
+        self._head = head
 
     def _reload(self, file: IO[bytes]) -> None:
         """Read the whole file and add it up again."""
@@ -170,11 +176,11 @@ class Ledger(Budget[Kind]):
                 "that line; remove it by hand if nothing else was changed"
             )
         head, *entries = self._checked(lines)
-        if head.get("kind") != "total" or head.get("format") != _FORMAT:
+        if head.get("kind") != "total" or head.get("format") not in _FORMATS:
             raise LedgerError(f"{self._path} is no ledger of this version of dpsel; name another file")
         try:
-            total, neighbours = of_json(head["total"]), head["neighbours"]
-            super().__init__(total, neighbours=neighbours)  # type: ignore[arg-type]  # as the file says
+            total: Any = as_decimals(head["total"])
+            self._start(total, head["neighbours"])
             self._times: list[str] = []
             for entry in entries:
                 self._read(entry)
@@ -185,10 +191,7 @@ class Ledger(Budget[Kind]):
         if entry["kind"] == "cost":
             if entry["number"] != len(self._entries) + 1:
                 raise LedgerError(f"{self._path} has entries out of order; restore it")
-            cost = entry["cost"]
-            counts = None if cost["counts"] is None else of_json(cost["counts"])
-            asked = Cost(items=of_json(cost["items"]), counts=counts, neighbours=cost["neighbours"])
-            super()._book(asked, str(entry["label"]))
+            self._enter(Payment(cost_of_json(entry["cost"]), str(entry["label"])), checked=False)
             self._times.append(str(entry["time"]))
         elif entry["kind"] == "report":
             from dpsel.release import Report
@@ -199,12 +202,12 @@ class Ledger(Budget[Kind]):
 
     def _checked(self, lines: list[bytes]) -> list[dict[str, Any]]:
         """Return the entries, if each has the hash of its content and of the line before it."""
-        entries, self._head = [], _NOTHING
+        entries, head, seen = [], _NOTHING, {_NOTHING}
         for number, line in enumerate(lines, 1):
             try:
                 entry = json.loads(line)
                 claimed = entry.pop("hash")
-                fits = entry["previous"] == self._head and claimed == _hash(entry)
+                fits = entry["previous"] == head and claimed == hash_of(entry)
             except (ValueError, TypeError, KeyError, AttributeError):
                 raise LedgerError(
                     f"{self._path} is no ledger: line {number} is none; name another file"
@@ -215,7 +218,13 @@ class Ledger(Budget[Kind]):
                     "restore the file, since nobody knows what was spent"
                 )
             entries.append(entry)
-            self._head = claimed
+            seen.add(head := claimed)
+        if self._head not in seen:
+            raise LedgerError(
+                f"{self._path} lacks a line that it had: it was replaced, maybe by an older copy, "
+                "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
+            )
+        self._head = head
         return entries
 
     @contextmanager
@@ -229,13 +238,15 @@ class Ledger(Budget[Kind]):
         except OSError as error:
             raise FileError(f"cannot read {quoted_path(self._path)}: {error.strerror}") from None
         with file:
-            _lock(file)
-            # Closing the file gives the lock back.
-            yield file
+            lock(file)
+            try:
+                yield file
+            finally:
+                # Closing the file is not enough if a fork has copied it meanwhile.
+                unlock(file)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         head = ["number", "time", "for", "items", "counts", "mechanism"]
-        entries = self.spent
         body = [
             [
                 str(number),
@@ -245,20 +256,22 @@ class Ledger(Budget[Kind]):
                 "-" if entry.cost.counts is None else repr(entry.cost.counts),
                 "-" if entry.report is None else str(entry.report["request"]["mechanism"]["name"]),
             ]
-            for number, (time, entry) in enumerate(zip(self._times, entries, strict=True), 1)
+            for number, (time, entry) in enumerate(zip(self._times, self._records(), strict=True), 1)
         ]
         return head, body
 
     def __str__(self) -> str:
         """Return what was spent as a table, with total and remainder."""
-        left = self.remaining
-        return f"{text_table(*self._rows())}\ntotal: {self._total!r}\nremaining: {left!r}"
+        with self._turn():
+            left = self._shown()
+            return f"{text_table(*self._rows())}\ntotal: {self._total!r}\nremaining: {left}"
 
     def to_html(self) -> str:
         """Return a page that needs no other file, with all entries."""
         import html
 
-        left = html.escape(repr(self.remaining))
+        with self._turn():
+            left, head, rows = html.escape(self._shown()), self._head, self._rows()
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Privacy ledger</title>'
             "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;color:#1b1b1b}"
@@ -266,43 +279,27 @@ class Ledger(Budget[Kind]):
             "text-align:left}</style><h1>Privacy ledger</h1>"
             f"<p>Total: {html.escape(repr(self._total))}. Remaining: {left}. Costs add up, also if they are "
             "chosen as one goes.</p>"
-            f"{html_table(*self._rows())}<p>Hash of the last line: <code>{self._head}</code></p></html>\n"
+            f"{html_table(*rows)}<p>Hash of the last line: <code>{head}</code></p></html>\n"
         )
 
     def _repr_html_(self) -> str:
-        return html_table(*self._rows())
+        with self._turn():
+            return html_table(*self._rows())
 
     def __repr__(self) -> str:
         """File, total and remaining."""
-        return f"Ledger({str(self._path)!r}, total={self._total!r}, remaining={self.remaining!r})"
+        with self._turn():
+            return f"Ledger({str(self._path)!r}, total={self._total!r}, remaining={self._shown()})"
 
-    def __reduce__(self) -> tuple[type[Ledger[Any]], tuple[str]]:
-        """Pickle the path: the budget is in the file."""
-        return Ledger, (str(self._path),)
-
-
-def _to_json(cost: Cost) -> dict[str, Any]:
-    counts = None if cost.counts is None else cost.counts.to_json()
-    return {"items": cost.items.to_json(), "counts": counts, "neighbours": cost.neighbours}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the path and what was seen of the file: the budget is in the file."""
+        return _reopened, (type(self), str(self._path), self._head, self._total, self._neighbours)
 
 
-def _canonical(entry: dict[str, Any]) -> str:
-    return json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def _hash(entry: dict[str, Any]) -> str:
-    return hashlib.sha256(b"dpsel ledger 1\n" + _canonical(entry).encode()).hexdigest()
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Wait for the lock of a file, which ends when it is closed."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        file.seek(0)
-        locking: Any = msvcrt
-        locking.locking(file.fileno(), locking.LK_LOCK, 1)
-        return
-    fcntl.flock(file, fcntl.LOCK_EX)
+def _reopened(
+    cls: type[Ledger[Any]], path: str, head: str, total: Any, neighbours: Neighbours
+) -> Ledger[Any]:
+    """Return a ledger that is read when it is used: an error in `pickle.load` would end a worker."""
+    ledger = cls.__new__(cls)
+    ledger._reopen(Path(path), head, total, neighbours)  # noqa: SLF001 - of this file
+    return ledger

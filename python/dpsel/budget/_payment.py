@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpsel._arguments import type_name
 from dpsel.accounting import Cost
 from dpsel.accounting._cost import NEIGHBOURS
+from dpsel.accounting._privacy import is_reported, with_payment
+from dpsel.budget._process import OfOneProcess
 from dpsel.budget._strength import is_silent, warn_if_weak
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
@@ -19,33 +22,51 @@ if TYPE_CHECKING:
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
-__all__ = ["Payment", "Pledge", "begin_call", "stamped"]
+__all__ = ["Payment", "Pledge", "begin_call", "stamped", "unpaid"]
 
 
-@dataclass(eq=False, slots=True)
-class Payment:
-    """One entry of a budget. The parameters that were spent carry it into the call."""
+class Payment(OfOneProcess):
+    """One entry of a budget. The parameters that were spent carry it into one call of this process."""
 
-    cost: Cost
-    label: str
-    report: Report | None = None
-    used: bool = False
-    on_report: Callable[[Report], None] | None = field(default=None, repr=False)
-    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    __slots__ = ("_lock", "_on_report", "_used", "cost", "label", "report")
+
+    def __init__(self, cost: Cost, label: str, on_report: Callable[[Report], None] | None = None) -> None:
+        """Make an entry that no call has used."""
+        super().__init__()
+        self.cost, self.label, self._on_report = cost, label, on_report
+        self.report: Report | None = None
+        self._used, self._lock = False, threading.Lock()
 
     def settle(self, report: Report) -> None:
         """Enter the report of the call."""
         self.report = report
-        if self.on_report is not None:
-            self.on_report(report)
+        if self._on_report is not None:
+            self._on_report(report)
 
     def take(self, cost: Cost) -> None:
         """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
+        # A lock that a fork copied while it was held is never given back, so the process comes first.
+        self.refuse_elsewhere()
+        self._compare(cost)
+        with self._lock:
+            used, self._used = self._used, True
+        if used:
+            raise BudgetExceededError(
+                "these parameters were spent for one call, and one was begun with them, even if it failed; "
+                "spend again for another one"
+            )
+
+    def _compare(self, cost: Cost) -> None:
         covered = {self.cost.neighbours} | ({"any"} if self.cost.neighbours == "add_remove" else set())
         if cost.neighbours not in covered:
             raise InvalidParameterError(
                 f"the budget was asked for {NEIGHBOURS[self.cost.neighbours]}, but the call is for "
                 f"{NEIGHBOURS[cost.neighbours]}; spend dpsel.Cost(..., neighbours={cost.neighbours!r})"
+            )
+        if cost.items != self.cost.items:
+            raise BudgetExceededError(
+                f"the call has privacy={cost.items}, but {self.cost.items} was spent for its items; "
+                f"spend {cost.items} for it"
             )
         if cost.counts is not None and cost.counts != self.cost.counts:
             spent = "nothing" if self.cost.counts is None else str(self.cost.counts)
@@ -53,49 +74,46 @@ class Payment:
                 f"the call publishes counts at {cost.counts}, for which {spent} was spent; "
                 f"spend dpsel.Cost(items=..., counts={cost.counts}) for it"
             )
-        with self._lock:
-            used, self.used = self.used, True
-        if used:
-            raise BudgetExceededError(
-                "these parameters were spent for one call, and one was begun with them, even if it failed; "
-                "spend again for another one"
-            )
-
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """Leave the entry out of copies and pickles of parameters: the budget is in one process."""
-        return _nothing, ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Pledge:
-    """A budget that pays for every call that its parameters are used in, when the call begins."""
+    """A budget that pays for every call that its parameters are used in, when the call begins.
 
-    pay: Callable[[Cost], Payment]
+    Copies are paid from the same budget. A pickle has the budget in it, so it is refused for a budget of one
+    process.
+    """
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        """Leave it out of copies and pickles, as a payment."""
-        return _nothing, ()
+    __slots__ = ("label", "pay")
 
+    def __init__(self, pay: Callable[[Cost, str], Payment], label: str) -> None:
+        """Remember the method of the budget that pays, and for what."""
+        self.pay, self.label = pay, label
 
-def _nothing() -> None:
-    return None
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the budget with it, in every protocol."""
+        return type(self), (self.pay, self.label)
 
 
 def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
     """Return a copy of the parameters that carries the payment."""
-    if isinstance(cost, Cost):
-        return type(cost)(
-            items=_with_payment(cost.items, payment), counts=cost.counts, neighbours=cost.neighbours
-        )
-    privacy: AnyCost = _with_payment(cost, payment)
-    return privacy
+    paid: AnyCost = _each_part(cost, lambda part: with_payment(part, payment))
+    return paid
 
 
-def _with_payment(privacy: Any, payment: Payment | Pledge) -> Any:
-    numbers = {name: value for name, value in privacy.to_json().items() if name != "kind"}
-    copy = type(privacy)(**numbers)
-    object.__setattr__(copy, "_payment", payment)
-    return copy
+def unpaid(cost: Cost) -> Cost:
+    """Return a copy that no budget pays for, as a record."""
+    record: Cost = _each_part(
+        cost, lambda part: part if _payment_of(part) is None else with_payment(part, None)
+    )
+    return record
+
+
+def _each_part(cost: Any, change: Callable[[Any], Any]) -> Any:
+    if not isinstance(cost, Cost):
+        return change(cost)
+    return replace(
+        cost, items=change(cost.items), counts=None if cost.counts is None else change(cost.counts)
+    )
 
 
 def begin_call(
@@ -120,21 +138,39 @@ def begin_call(
 
     Raises:
         BudgetExceededError: If a budget was asked for less than the call costs.
-        InvalidParameterError: If it was asked for other neighbours, or the mechanism has no guarantee.
+        InvalidParameterError: If it was asked for other neighbours, the mechanism has no guarantee, or only
+            the counts come from a budget.
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_silent():
         return Payment(cost, "")
-    payment = privacy._payment  # noqa: SLF001 - set by `stamped` below
-    if isinstance(payment, Payment | Pledge):
+    payment = _payment_of(privacy)
+    if payment is None and counts is not None and _payment_of(counts) is not None:
+        raise InvalidParameterError(
+            "counts= comes from a budget, but privacy= does not, so nobody would pay for the call; "
+            "spend dpsel.Cost(items=..., counts=...), and pass both parts"
+        )
+    if payment is not None:
         if not guaranteed:
             raise InvalidParameterError(
                 "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
                 "leave calibration= out for a private release"
             )
         if isinstance(payment, Pledge):
-            payment = payment.pay(cost)
+            payment = payment.pay(cost, payment.label)
         payment.take(cost)
     if private:
         warn_if_weak(cost.total)
-    return payment if isinstance(payment, Payment) else Payment(cost, "")
+    return Payment(cost, "") if payment is None else payment
+
+
+def _payment_of(privacy: Privacy) -> Payment | Pledge | None:
+    payment = privacy._payment  # noqa: SLF001 - set by `stamped` above
+    if payment is None or is_reported(privacy):
+        return None
+    if isinstance(payment, Payment | Pledge):
+        return payment
+    raise InvalidParameterError(
+        f"privacy is a copy of what a budget pays for, with {type_name(payment)} in place of its payment; "
+        "use copy.deepcopy, or take it from the budget again"
+    )

@@ -27,21 +27,29 @@ def privacy_options(command: F) -> F:
 
 
 def ledger_option(command: F) -> F:
-    """Add ``--ledger``; see ``paid_from``."""
-    option = click.option(
+    """Add ``--ledger`` and ``--label``; see ``paid_from``."""
+    ledger = click.option(
         "--ledger",
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Pay from the total in FILE, which `dpsel ledger` makes; refuse what exceeds it.",
     )
-    return option(command)
+    label = click.option(
+        "--label", metavar="TEXT", help="What the cost is for, in FILE of --ledger.  [default: the item]"
+    )
+    return ledger(label(command))
 
 
 def paid_from(privacy: Privacy, options: dict[str, Any]) -> Privacy:
     """Return the parameters as they are, or paid for from the ledger when the call begins."""
+    label = options["label"]
     if options["ledger"] is None:
+        if label is not None:
+            message = "--label is for the entry of a ledger, which is not given; add --ledger FILE"
+            raise click.UsageError(message)
         return privacy
-    label = str(options["items"][0]) if options.get("items") else ""
+    if label is None:
+        label = str(options["items"][0]) if options.get("items") else ""
     return dpsel.Ledger(options["ledger"]).on_use(privacy, label)
 
 
