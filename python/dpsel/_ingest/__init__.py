@@ -39,16 +39,18 @@ class Opened:
         returns: The kind of table to return.
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
+        declared: A table without rows that has the types, where the library declares them.
     """
 
     source: Source
     returns: str
     has_named_columns: bool = True
     restored: Restored | None = None
+    declared: Any = None
 
     def check(self, job: Job) -> None:
-        """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
-        _core_calls.check_source(self.source, job)
+        """Refuse missing columns, types and files without reading a row: they must cost no budget."""
+        _core_calls.check_source(self.source, job, self.declared)
 
 
 def open_columns(
@@ -147,12 +149,12 @@ def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = No
 def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Tokens | None) -> Opened:
     if tokens is not None:
         rows = tokens.of_table(adapted.source, columns.items, in_batches=adapted.in_batches)
-        return Opened(Source.stream(rows, [], adapted.names), adapted.returns)
+        return Opened(Source.stream(rows, adapted.found, adapted.names), adapted.returns)
     if adapted.in_batches:
         source = Source.batches(adapted.source, adapted.names)
     else:
         source = Source.stream(adapted.source, adapted.found, adapted.names)
-    return Opened(source, adapted.returns, restored=adapted.restored)
+    return Opened(source, adapted.returns, restored=adapted.restored, declared=adapted.declared)
 
 
 def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None:
@@ -169,13 +171,15 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
 
 
 def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:
-    if tokens is not None:
-        if not plain.is_table:
-            return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
-        plain = replace(plain, rows=tokens.of_table(plain.rows, columns.items, in_batches=False))
-    names = list(plain.rows.schema.names) if plain.is_table else None
-    source = Source.stream(plain.rows, [], names) if plain.is_table else Source.pairs(plain.rows)
-    return Opened(source, "list", has_named_columns=plain.has_named_columns)
+    if tokens is not None and not plain.is_table:
+        return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
+    schema = plain.rows.schema if plain.is_table else None
+    rows = plain.rows
+    if plain.is_table and tokens is not None:
+        rows = tokens.of_table(rows, columns.items, in_batches=False)
+    source = Source.pairs(rows) if schema is None else Source.stream(rows, [], list(schema.names))
+    declared = schema.empty_table() if schema is not None and tokens is None else None
+    return Opened(source, "list", has_named_columns=plain.has_named_columns, declared=declared)
 
 
 def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from dpsel.accounting import Cost
 from dpsel.accounting._cost import NEIGHBOURS
-from dpsel.budget._strength import is_silent, warn_if_weak
-from dpsel.exceptions import BudgetExceededError, InvalidParameterError
+from dpsel.budget._strength import warn_if_weak
+from dpsel.exceptions import STAYS_SPENT, BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from dpsel.release import Report
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
+    AnyPrivacy = TypeVar("AnyPrivacy", bound=Privacy)
 
-__all__ = ["Payment", "Pledge", "begin_call", "stamped"]
+__all__ = ["Payment", "Pledge", "begin_call", "stamped", "uncharged"]
+
+#: In place of a payment: our own call on public or made-up data.
+_UNCHARGED: Final = object()
 
 
 @dataclass(eq=False, slots=True)
@@ -38,6 +42,15 @@ class Payment:
         self.report = report
         if self.on_report is not None:
             self.on_report(report)
+
+    def __enter__(self) -> Self:
+        """Enter the block that reads the data."""
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Say of a failure that the cost stays spent, if a budget has paid it."""
+        if error is not None and self.used:
+            error.add_note(STAYS_SPENT)
 
     def take(self, cost: Cost) -> None:
         """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
@@ -91,7 +104,17 @@ def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
     return privacy
 
 
-def _with_payment(privacy: Any, payment: Payment | Pledge) -> Any:
+def uncharged(privacy: AnyPrivacy) -> AnyPrivacy:
+    """Return parameters for one call of ours on public or made-up data: it neither pays nor warns.
+
+    They are an argument of that call alone. Code of others that runs inside it, such as a lazy source, makes
+    calls with its own parameters, which pay.
+    """
+    copy: AnyPrivacy = _with_payment(privacy, _UNCHARGED)
+    return copy
+
+
+def _with_payment(privacy: Any, payment: object) -> Any:
     numbers = {name: value for name, value in privacy.to_json().items() if name != "kind"}
     copy = type(privacy)(**numbers)
     object.__setattr__(copy, "_payment", payment)
@@ -123,9 +146,9 @@ def begin_call(
         InvalidParameterError: If it was asked for other neighbours, or the mechanism has no guarantee.
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
-    if is_silent():
+    payment = privacy._payment  # noqa: SLF001 - set by `stamped` above
+    if payment is _UNCHARGED:
         return Payment(cost, "")
-    payment = privacy._payment  # noqa: SLF001 - set by `stamped` below
     if isinstance(payment, Payment | Pledge):
         if not guaranteed:
             raise InvalidParameterError(

@@ -12,6 +12,7 @@ use crate::error::{guarded, to_python};
 use crate::job::Job;
 use crate::link;
 use crate::pairs::Pairs;
+use crate::producer::Producer;
 use crate::streams::{Frames, Stream};
 use crate::worker::Running;
 
@@ -97,13 +98,25 @@ impl Source {
     }
 
     /// Refuse missing columns and files without reading a row, where that is possible.
-    pub(crate) fn check(&self, py: Python<'_>, job: &Job) -> PyResult<()> {
+    ///
+    /// `declared` is a table without rows, which has the types.
+    pub(crate) fn check(
+        &self,
+        py: Python<'_>,
+        job: &Job,
+        declared: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let columns = job.columns()?;
         if let Data::Files { paths, format, quoted } = &self.data {
             let (files, control) = (named(paths.clone(), *format, *quoted), job.control());
             return py.detach(move || guarded(|| ingest::check_files(&files, columns, &control)));
         }
-        self.names.as_ref().map_or(Ok(()), |names| guarded(|| ingest::check_names(names.clone(), columns)))
+        self.names
+            .as_ref()
+            .map_or(Ok(()), |names| guarded(|| ingest::check_names(names.clone(), columns)))?;
+        let Some(declared) = declared else { return Ok(()) };
+        let schema = Stream::new(declared, Vec::new())?.schema();
+        guarded(|| ingest::check_schema(&schema, columns))
     }
 }
 
