@@ -14,6 +14,8 @@ Examples:
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = [
     "BudgetExceededError",
     "CalibrationError",
@@ -34,6 +36,12 @@ __all__ = [
     "UnencryptedSparkWarning",
     "WeakGuaranteeWarning",
 ]
+
+#: A note on whatever ends a call after its payment.
+STAYS_SPENT: Final = (
+    "the cost of this call stays spent: it was paid before rows were read; mend the cause first, because "
+    "another call pays again"
+)
 
 
 class DpselError(Exception):

@@ -224,9 +224,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     opened.check(job)
     # n-grams are texts, whatever they were taken from.
     restored = None if ngrams or tokenizer else opened.restored
-    payment = begin_call(
+    with begin_call(
         privacy, guaranteed=request.mechanism.has_guarantee, private=insecure_test_key is None
-    )
-    release: Release[Any] = Release(opened.read(run, job), opened.returns, restored)
-    payment.settle(release.report)
+    ) as payment:
+        release: Release[Any] = Release(opened.read(run, job), opened.returns, restored)
+        payment.settle(release.report)
     return release

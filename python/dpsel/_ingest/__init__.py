@@ -45,6 +45,7 @@ class Opened:
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
         tokens: The tokens of a function of the caller's, if they are the items.
+        declared: A table without rows that has the types, where the library declares them.
     """
 
     source: Source
@@ -52,6 +53,7 @@ class Opened:
     has_named_columns: bool = True
     restored: Restored | None = None
     tokens: Tokens | None = None
+    declared: Any = None
 
     def read(self, reader: Callable[[Source, Job], T], job: Job) -> T:
         """Return what ``reader`` makes of the source; an error of the tokens comes out in its own words."""
@@ -64,8 +66,8 @@ class Opened:
         raise SchemaError(self.tokens.faults[0])
 
     def check(self, job: Job) -> None:
-        """Refuse missing columns and files without reading a row: a wrong name must cost no budget."""
-        _core_calls.check_source(self.source, job)
+        """Refuse missing columns, types and files without reading a row: they must cost no budget."""
+        _core_calls.check_source(self.source, job, self.declared)
 
 
 def open_columns(
@@ -161,16 +163,21 @@ def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = No
 
 
 def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Tokens | None) -> Opened:
-    if not adapted.in_batches:
+    declared = adapted.declared
+    if declared is not None:
+        declared = checked(declared, columns)
+    elif not adapted.in_batches:
+        # Only the opened stream tells the types, so it is opened now.
         adapted = replace(adapted, source=checked(adapted.source, columns))
     if tokens is not None:
         rows = tokens.of_table(adapted.source, columns.items, in_batches=adapted.in_batches)
-        return Opened(Source.stream(rows, [], adapted.names), adapted.returns)
+        source = Source.stream(rows, adapted.found, adapted.names)
+        return Opened(source, adapted.returns, declared=declared)
     if adapted.in_batches:
         source = Source.batches(adapted.source, adapted.names)
     else:
         source = Source.stream(adapted.source, adapted.found, adapted.names)
-    return Opened(source, adapted.returns, restored=adapted.restored)
+    return Opened(source, adapted.returns, restored=adapted.restored, declared=declared)
 
 
 def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None:
@@ -187,13 +194,15 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
 
 
 def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:
-    if tokens is not None:
-        if not plain.is_table:
-            return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
-        plain = replace(plain, rows=tokens.of_table(plain.rows, columns.items, in_batches=False))
-    names = list(plain.rows.schema.names) if plain.is_table else None
-    source = Source.stream(plain.rows, [], names) if plain.is_table else Source.pairs(plain.rows)
-    return Opened(source, "list", has_named_columns=plain.has_named_columns)
+    if tokens is not None and not plain.is_table:
+        return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
+    schema = plain.rows.schema if plain.is_table else None
+    rows = plain.rows
+    if plain.is_table and tokens is not None:
+        rows = tokens.of_table(rows, columns.items, in_batches=False)
+    source = Source.pairs(rows) if schema is None else Source.stream(rows, [], list(schema.names))
+    declared = None if schema is None else checked(schema.empty_table(), columns)
+    return Opened(source, "list", has_named_columns=plain.has_named_columns, declared=declared)
 
 
 def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:

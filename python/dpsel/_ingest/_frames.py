@@ -38,6 +38,8 @@ class Adapted:
     restored: Restored | None = None
     names: list[str] | None = None
     """The columns, where the library tells them without reading rows."""
+    declared: Any = None
+    """A table without rows that has their types, where the library declares them."""
 
 
 def _narrows(columns: NamedColumns, names: Iterable[object]) -> bool:
@@ -53,8 +55,7 @@ def _no_table(library: str, data: object, fix: str) -> SchemaError:
 def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
     kind = type(data).__name__
     if kind == "LazyFrame":
-        batches, restored, names = _polars_batches(data, columns)
-        return Adapted(batches, "polars", in_batches=True, restored=restored, names=names)
+        return _polars_batches(data, columns)
     if kind == "Series" and not hasattr(data, "columns"):
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
@@ -62,11 +63,13 @@ def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
     check_polars(data.schema, columns)
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
+    readable = _polars_readable(narrow, narrow.schema)
     return Adapted(
-        _polars_readable(narrow, narrow.schema),
+        readable,
         "polars",
         restored=_polars_types(data.schema, columns),
         names=list(narrow.columns),
+        declared=readable.clear(),
     )
 
 
@@ -96,7 +99,7 @@ def _polars_types(schema: Any, columns: NamedColumns) -> Restored:
     return Restored("polars", tuple(lost))
 
 
-def _polars_batches(lazy: Any, columns: NamedColumns) -> tuple[Iterable[Any], Restored, list[str]]:
+def _polars_batches(lazy: Any, columns: NamedColumns) -> Adapted:
     schema = lazy.collect_schema()
     check_polars(schema, columns)
     restored = _polars_types(schema, columns)
@@ -113,7 +116,15 @@ def _polars_batches(lazy: Any, columns: NamedColumns) -> tuple[Iterable[Any], Re
     from dpsel._ingest._queries import batches_of
 
     # The empty frame first: a query without rows yields no batch, and then the types would be unknown.
-    return chain([schema.to_frame()], batches_of(lazy)), restored, list(schema.names())
+    empty = schema.to_frame()
+    return Adapted(
+        chain([empty], batches_of(lazy)),
+        "polars",
+        in_batches=True,
+        restored=restored,
+        names=list(schema.names()),
+        declared=empty,
+    )
 
 
 def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
@@ -129,17 +140,22 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
     _refuse_duplicates(columns, data.columns)
     if _narrows(columns, data.columns):
         data = data[columns]
-    elif not data.columns.is_unique:
-        # A column is missing, which the core reports; pandas would complain of the other columns.
-        data = data.loc[:, ~data.columns.duplicated()].head(0)
+    elif not set(columns) <= set(data.columns):
+        # A column is missing, which the core reports; pandas would complain of values in the other columns.
+        data = data.loc[:, ~data.columns.duplicated()].head(0).astype(object)
     if set(columns) <= set(data.columns):
         # An index that is no range would be exported as one more column, and may be of mixed types.
         data = data.reset_index(drop=True)
     check_pandas(data.dtypes, columns)
     restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
     try:
-        stream = _objects.as_arrow(data, columns, found) if found else Stream(data.__arrow_c_stream__())
-        return Adapted(stream, "pandas", found=found, restored=restored, names=_pandas_names(data))
+        if found:
+            stream: Any = _objects.as_arrow(data, columns, found)
+            declared: Any = stream.declared()
+        else:
+            stream, declared = Stream(data.__arrow_c_stream__()), data.head(0)
+        names = _pandas_names(data)
+        return Adapted(stream, "pandas", found=found, restored=restored, names=names, declared=declared)
     except DpselError:
         raise
     except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
@@ -193,11 +209,10 @@ def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
         names = list(columns) if _narrows(columns, data.schema.names) else None
         reader = data.scanner(columns=names).to_reader()
         restored = _pyarrow_types(data.schema, columns)
-        return Adapted(reader, "pyarrow", restored=restored, names=list(data.schema.names))
+        return _of_schema(reader, data.schema, restored)
     if hasattr(data, "to_reader") and hasattr(data, "projected_schema"):
         restored = _pyarrow_types(data.projected_schema, columns)
-        names = list(data.projected_schema.names)
-        return Adapted(data.to_reader(), "pyarrow", restored=restored, names=names)
+        return _of_schema(data.to_reader(), data.projected_schema, restored)
     if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__"):
         raise _no_table("pyarrow", data, "pass what its read() gives, or the path of the file")
     if not hasattr(data, "schema"):
@@ -207,7 +222,12 @@ def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
     if hasattr(data, "select") and _narrows(columns, data.schema.names):
         data = data.select(columns)
     restored = _pyarrow_types(data.schema, columns)
-    return Adapted(data, "pyarrow", restored=restored, names=list(data.schema.names))
+    return _of_schema(data, data.schema, restored)
+
+
+def _of_schema(source: Any, schema: Any, restored: Restored) -> Adapted:
+    names = list(schema.names)
+    return Adapted(source, "pyarrow", restored=restored, names=names, declared=schema.empty_table())
 
 
 def _pyarrow_types(schema: Any, columns: NamedColumns) -> Restored:
@@ -240,7 +260,9 @@ def _duckdb(data: Any, columns: NamedColumns) -> Adapted | None:
     if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
     kind = "pyarrow" if find_spec("pyarrow") else "table"
-    return Adapted(duckdb_stream(data), kind, names=list(data.columns))
+    # A limit of 0 reads no row.
+    declared = duckdb_stream(data.limit(0))
+    return Adapted(duckdb_stream(data), kind, names=list(data.columns), declared=declared)
 
 
 def duckdb_stream(relation: Any) -> Any:
@@ -257,7 +279,8 @@ def _datasets(data: Any, columns: NamedColumns) -> Adapted:
     from dpsel._ingest._datasets import batches_of_dataset
 
     batches, names = batches_of_dataset(data, columns)
-    return Adapted(batches, "pyarrow", in_batches=True, names=names)
+    declared = None if data.features is None else data.features.arrow_schema.empty_table()
+    return Adapted(batches, "pyarrow", in_batches=True, names=names, declared=declared)
 
 
 def _quoted(name: str) -> str:

@@ -33,7 +33,10 @@ def _is_object(dtype: Any) -> bool:
 
 
 def as_arrow(data: Any, columns: NamedColumns, found: list[str]) -> Any:
-    """Return a pyarrow Table of the needed columns: the users and the items.
+    """Return a stream of the needed columns: the users and the items.
+
+    Declared types are converted now. Objects are inspected when the stream is read, because an error may
+    depend on a row, and a budget pays first.
 
     Args:
         data: A DataFrame with each of the columns once.
@@ -47,9 +50,35 @@ def as_arrow(data: Any, columns: NamedColumns, found: list[str]) -> Any:
     )
     # A single item column may hold collections of items; a user is one value, and so is a part of an item.
     lists = columns.items if len(columns.items) == 1 and not set(columns.items) & set(columns.users) else []
-    arrays = {name: table.column(name) for name in table.column_names}
-    arrays |= {name: _array(pa, data[name], lists=name in lists) for name in found}
-    return pa.table(arrays)
+    return _Objects(table, {name: data[name] for name in found}, lists)
+
+
+class _Objects:
+    """A table whose columns of objects are converted when it is read."""
+
+    def __init__(self, table: Any, columns: dict[str, Any], lists: list[str]) -> None:
+        self._table, self._columns, self._lists = table, columns, lists
+
+    def declared(self) -> Any:
+        """Return the table without rows. Objects declare no type; texts stand in, which no column refuses."""
+        import pyarrow as pa
+
+        texts = dict.fromkeys(self._columns, pa.array([], pa.string()))
+        return pa.table(dict(zip(self._table.column_names, self._table.slice(0, 0), strict=True)) | texts)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the capsule of all columns.
+
+        Raises:
+            SchemaError: If a value cannot be a key.
+        """
+        import pyarrow as pa
+
+        arrays = {name: self._table.column(name) for name in self._table.column_names}
+        arrays |= {
+            name: _array(pa, column, lists=name in self._lists) for name, column in self._columns.items()
+        }
+        return pa.table(arrays).__arrow_c_stream__(requested_schema)
 
 
 def _array(pa: Any, column: Any, *, lists: bool) -> Any:

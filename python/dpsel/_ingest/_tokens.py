@@ -100,25 +100,29 @@ class Tokens:
             # Behind Arrow only the text of an exception comes through, and is known by its last line.
             raise KeyboardInterrupt from None
 
-    def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Any:
-        """Return a reader of the table with lists of n-grams in place of texts.
+    def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Tokenized:
+        """Return the table with lists of n-grams in place of texts. It is opened when it is read.
 
         Raises:
-            SchemaError: If there are several item columns, or none of the name, or it has no texts.
+            SchemaError: If there are several item columns.
             ImportError: If pyarrow is not installed.
         """
         import pyarrow as pa
 
         if len(items) != 1:
             raise SchemaError("tokenizer= needs exactly one item column; name the text column alone as item=")
-        parts = iter(source if in_batches else [source])
+        return Tokenized(pa, self, source if in_batches else [source], items[0])
+
+    def read(self, pa: Any, source: Iterable[Any], item: str) -> Any:
+        """Return a reader of the table."""
+        parts = iter(source)
         # A library gives at least one part, for the columns.
         first = pa.RecordBatchReader.from_stream(next(parts))
-        at = first.schema.get_field_index(items[0])
+        at = first.schema.get_field_index(item)
         if at < 0:
             # The core has the message.
             return pa.RecordBatchReader.from_batches(first.schema, [])
-        schema = first.schema.set(at, pa.field(items[0], pa.list_(pa.large_string())))
+        schema = first.schema.set(at, pa.field(item, pa.list_(pa.large_string())))
 
         def listed() -> Iterator[Any]:
             for reader in chain([first], map(pa.RecordBatchReader.from_stream, parts)):
@@ -128,3 +132,18 @@ class Tokens:
                     yield pa.record_batch(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, listed())
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """A table with lists of n-grams in place of texts."""
+
+    _pyarrow: Any
+    _tokens: Tokens
+    _source: Iterable[Any]
+    _item: str
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the capsule of the table."""
+        reader = self._tokens.read(self._pyarrow, self._source, self._item)
+        return reader.__arrow_c_stream__(requested_schema)

@@ -19,17 +19,23 @@ __all__ = [
     "PureDP",
     "checked_privacy",
     "derived",
+    "is_free",
     "is_reported",
+    "is_uncharged",
     "of_json",
     "paid_alike",
+    "uncharged",
     "with_payment",
 ]
 
 
 class _Origin(Enum):
-    """In place of a payment: where the numbers come from, if nobody wrote them."""
+    """In place of a payment: why nobody pays."""
 
+    #: The numbers come from a report, and nobody wrote them.
     REPORT = "report"
+    #: Our own call on public or made-up data, which neither pays nor warns.
+    OURS = "ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +63,7 @@ class _Parameters:
         A budget books decimals. So where one pays, these are floats that are not above what it booked.
         """
         numbers = self._numbers()
-        if self._payment is not None and self._payment is not _Origin.REPORT:
+        if self._payment is not None and not is_free(self):
             numbers = {name: _not_above_decimal(value) for name, value in numbers.items()}
         return {"kind": self.kind} | numbers
 
@@ -200,6 +206,25 @@ def of_json(fields: dict[str, Any]) -> Privacy:
 def is_reported(privacy: Privacy) -> bool:
     """Whether a budget counts the numbers as floats, not as the decimals that write them."""
     return privacy._payment is _Origin.REPORT  # noqa: SLF001 - of this file
+
+
+def is_free(privacy: _Parameters) -> bool:
+    """Whether a mark stands in place of a payment."""
+    return isinstance(privacy._payment, _Origin)  # noqa: SLF001 - of this file
+
+
+def uncharged(privacy: Kind) -> Kind:
+    """Return parameters for one call of ours on public or made-up data: it neither pays nor warns.
+
+    They are an argument of that call alone. Code of others that runs inside it, such as a lazy source, makes
+    calls with its own parameters, which pay.
+    """
+    return with_payment(privacy, _Origin.OURS)
+
+
+def is_uncharged(privacy: Privacy) -> bool:
+    """Whether it is such a call."""
+    return privacy._payment is _Origin.OURS  # noqa: SLF001 - of this file
 
 
 def with_payment(privacy: Kind, payment: object) -> Kind:

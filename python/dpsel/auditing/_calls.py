@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.auditing._answers import NotAnAnswer, read_answers
-from dpsel.budget._strength import without_charge
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -83,11 +82,10 @@ class Subject:
         made = self._tables(pair, copies or self.copies)
         without: list[Answer] = []
         added: list[Answer] = []
-        with without_charge():
-            # Taking turns, so that both sides have equally many answers whenever this ends.
-            while len(added) < max(1, samples) and not (added and self.clock.spent >= until):
-                without += self._call(made, added=False)
-                added += self._call(made, added=True)
+        # Taking turns, so that both sides have equally many answers whenever this ends.
+        while len(added) < max(1, samples) and not (added and self.clock.spent >= until):
+            without += self._call(made, added=False)
+            added += self._call(made, added=True)
         return without, added
 
     def side(
@@ -96,9 +94,8 @@ class Subject:
         """Return at least so many answers on one table of a pair, or fewer as ``draw`` does."""
         made = self._tables(pair, copies or self.copies)
         found: list[Answer] = []
-        with without_charge():
-            while len(found) < max(1, samples) and not (found and self.clock.spent >= until):
-                found += self._call(made, added=added)
+        while len(found) < max(1, samples) and not (found and self.clock.spent >= until):
+            found += self._call(made, added=added)
         return found
 
     def _tables(self, pair: Pair, copies: int) -> _Tables:

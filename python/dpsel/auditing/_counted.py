@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._request import selection_request
+from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._bounds import JointCounts
 from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._exact import moved_numbers
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon
 from dpsel.auditing._search import Claim, Shown
-from dpsel.budget._strength import without_charge
 from dpsel.release._wording import counted
 from dpsel.selection import select_partitions
 
@@ -197,17 +197,16 @@ class CountedSampler:
     def _call(self, tables: CountedTables, users: list[Any], copies: int) -> list[float]:
         width, first = tables.neighbours.width, tables.first_public
         listed = [copy * width + item for copy in range(copies) for item in range(first, width)]
-        with without_charge():
-            items = select_partitions(
-                # Without rows there would be no type of items.
-                users or [(0, listed[:1])],
-                privacy=self.privacy,
-                max_items_per_user=1,
-                mechanism=self.mechanism,
-                counts=self.counts,
-                public_items=listed,
-                insecure_test_key=next(self.keys) if self.keys else None,
-            ).items
+        items = select_partitions(
+            # Without rows there would be no type of items.
+            users or [(0, listed[:1])],
+            privacy=uncharged(self.privacy),
+            max_items_per_user=1,
+            mechanism=self.mechanism,
+            counts=self.counts,
+            public_items=listed,
+            insecure_test_key=next(self.keys) if self.keys else None,
+        ).items
         numbers: list[dict[int, int]] = [{} for _ in range(copies)]
         for item, number, *_ in items:
             copy, place = divmod(item, width)

@@ -11,10 +11,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP, Quantile
+from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._events import Samples
 from dpsel.auditing._search import Claim, falsify
 from dpsel.auditing._shown import sampled
-from dpsel.budget._strength import without_charge
 from dpsel.mechanisms import ByLength, CountGaussian
 from dpsel.selection import select_partitions
 
@@ -57,10 +57,9 @@ class LookSampler:
 
     def _one(self, lengths: tuple[int, ...], added: int) -> float:
         rows = [(user, item) for user, length in enumerate(lengths) for item in range(length)]
-        with without_charge():
-            release = select_partitions(
-                rows, privacy=self.privacy, max_items_per_user=self.limit, mechanism=self.mechanism
-            )
+        release = select_partitions(
+            rows, privacy=uncharged(self.privacy), max_items_per_user=self.limit, mechanism=self.mechanism
+        )
         numbers = release.report["look"]["users"]
         number = numbers[self._class_of(added)]
         # All numbers beyond these tell the same.

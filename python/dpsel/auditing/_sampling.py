@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsel import _core_calls
 from dpsel._request import top_k_request
+from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._events import Samples
-from dpsel.budget._strength import without_charge
 from dpsel.selection import select_partitions
 from dpsel.top_k import select_top_k
 
@@ -62,13 +62,12 @@ class SelectSampler:
         users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)
-            with without_charge():
-                items = select_partitions(
-                    users[: len(users) // at_once * number],
-                    privacy=self.privacy,
-                    max_items_per_user=self.max_items_per_user,
-                    mechanism=self.mechanism,
-                ).items
+            items = select_partitions(
+                users[: len(users) // at_once * number],
+                privacy=uncharged(self.privacy),
+                max_items_per_user=self.max_items_per_user,
+                mechanism=self.mechanism,
+            ).items
             found.update(_masks(items, tables.width, number))
             copies -= number
         return found
@@ -157,12 +156,11 @@ class DiscoverSampler:
         return Samples(without, with_user)
 
     def _one(self, rows: list[tuple[int, int]]) -> tuple[int, ...]:
-        with without_charge():
-            release = select_top_k(
-                rows,
-                k=self.k,
-                privacy=self.privacy,
-                mechanism=self.mechanism,
-                max_items_per_user=self.max_items_per_user,
-            )
+        release = select_top_k(
+            rows,
+            k=self.k,
+            privacy=uncharged(self.privacy),
+            mechanism=self.mechanism,
+            max_items_per_user=self.max_items_per_user,
+        )
         return tuple(release.items)

@@ -11,12 +11,12 @@ from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP
+from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._bounds import JointCounts
 from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon, scored
 from dpsel.auditing._search import Claim, Shown
-from dpsel.budget._strength import without_charge
 from dpsel.mechanisms._base import kept_items
 from dpsel.release._wording import counted
 from dpsel.selection import select_partitions
@@ -189,15 +189,14 @@ class ScoreSampler:
         return found
 
     def _call(self, tables: Neighbours, users: list[Any], copies: int) -> list[float]:
-        with without_charge():
-            items = select_partitions(
-                users,
-                privacy=self.privacy,
-                max_items_per_user=self.max_items_per_user,
-                mechanism=self.mechanism,
-                with_weights=True,
-                insecure_test_key=next(self.keys) if self.keys else None,
-            ).items
+        items = select_partitions(
+            users,
+            privacy=uncharged(self.privacy),
+            max_items_per_user=self.max_items_per_user,
+            mechanism=self.mechanism,
+            with_weights=True,
+            insecure_test_key=next(self.keys) if self.keys else None,
+        ).items
         width, threshold = tables.width, self.rounds.threshold
         shared = {item for _, held in tables.groups for item in held}
         looked_at, above = shared & set(tables.added), [0.0] * copies

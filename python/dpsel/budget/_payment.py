@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from dpsel._arguments import type_name
 from dpsel.accounting import Cost
 from dpsel.accounting._cost import NEIGHBOURS
-from dpsel.accounting._privacy import is_reported, with_payment
+from dpsel.accounting._privacy import is_free, is_uncharged, with_payment
 from dpsel.budget._process import OfOneProcess
-from dpsel.budget._strength import is_silent, warn_if_weak
-from dpsel.exceptions import BudgetExceededError, InvalidParameterError
+from dpsel.budget._strength import warn_if_weak
+from dpsel.exceptions import STAYS_SPENT, BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,15 @@ class Payment(OfOneProcess):
         self.report = report
         if self._on_report is not None:
             self._on_report(report)
+
+    def __enter__(self) -> Self:
+        """Enter the block that reads the data."""
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Say of a failure that the cost stays spent, if a budget has paid it."""
+        if error is not None and self._used:
+            error.add_note(STAYS_SPENT)
 
     def take(self, cost: Cost) -> None:
         """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
@@ -142,8 +151,11 @@ def begin_call(
             the counts come from a budget.
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
-    if is_silent():
+    if is_uncharged(privacy):
         return Payment(cost, "")
+    if private:
+        # Before the payment: where warnings are errors, nothing is spent.
+        warn_if_weak(cost.total)
     payment = _payment_of(privacy)
     if payment is None and counts is not None and _payment_of(counts) is not None:
         raise InvalidParameterError(
@@ -159,14 +171,12 @@ def begin_call(
         if isinstance(payment, Pledge):
             payment = payment.pay(cost, payment.label)
         payment.take(cost)
-    if private:
-        warn_if_weak(cost.total)
     return Payment(cost, "") if payment is None else payment
 
 
 def _payment_of(privacy: Privacy) -> Payment | Pledge | None:
     payment = privacy._payment  # noqa: SLF001 - set by `stamped` above
-    if payment is None or is_reported(privacy):
+    if payment is None or is_free(privacy):
         return None
     if isinstance(payment, Payment | Pledge):
         return payment

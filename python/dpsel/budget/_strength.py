@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from dpsel.exceptions import WeakGuaranteeWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dpsel.accounting import Privacy
 
-__all__ = ["callers_level", "is_silent", "warn_if_weak", "without_charge"]
+__all__ = ["callers_level", "warn_if_weak"]
 
 #: Above these a call warns. docs/guide/choosing-parameters.md has the reasons.
 LARGEST_EPSILON: Final = 20.0
@@ -24,22 +20,6 @@ LARGEST_DELTA: Final = 1e-3
 LARGEST_RHO: Final = 5.0
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes longer to import
-_silent: ContextVar[bool] = ContextVar("_silent", default=False)
-
-
-@contextmanager
-def without_charge() -> Iterator[None]:
-    """Neither warn of nor charge the calls inside, which this package makes on public or made-up data."""
-    token = _silent.set(True)
-    try:
-        yield
-    finally:
-        _silent.reset(token)
-
-
-def is_silent() -> bool:
-    """Whether the call is one of those."""
-    return _silent.get()
 
 
 def warn_if_weak(total: Privacy) -> None:

@@ -29,7 +29,8 @@ from dpsel.cli import (
     select,
     top_k,
 )
-from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, report_error
+from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, notes_of, report_error
+from dpsel.cli._streams import prepare_streams
 from dpsel.cli.completion import COMPLETION_VARIABLE, PROGRAM
 
 if TYPE_CHECKING:
@@ -87,18 +88,22 @@ for _command in COMMANDS:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; never lets an exception through."""
+    prepare_streams()
     signals: list[int] = []
     given = sys.argv[1:] if args is None else list(args)
     try:
         with _termination_interrupts(signals), _short_warnings(_options(given)):
             code = _run(given)
             sys.stdout.flush()
-    except BrokenPipeError:
+    except BrokenPipeError as error:
         _discard_stdout()
+        for note in notes_of(error):
+            click.echo(note, err=True)
         return ExitCode.BROKEN_PIPE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         terminated = signal.SIGTERM in signals
-        click.echo("error: terminated" if terminated else "error: interrupted", err=True)
+        told = ["error: terminated" if terminated else "error: interrupted", *notes_of(error)]
+        click.echo("; ".join(told), err=True)
         return ExitCode.TERMINATED if terminated else ExitCode.INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - the last frame; a panic in Rust is no Exception
         return report_error(error, _options(given))

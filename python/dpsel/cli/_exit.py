@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsel import exceptions
+from dpsel.exceptions import STAYS_SPENT
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
@@ -82,8 +83,14 @@ def report_error(error: BaseException, options: Mapping[str, str] | None = None)
         return code
     if os.environ.get("DPSEL_DEBUG") == "1":
         traceback.print_exception(error, file=sys.stderr)
-    click.echo(f"error: {_one_line(error, options or {})}", err=True)
+    told = [f"error: {_one_line(error, options or {})}", *notes_of(error)]
+    click.echo("; ".join(told), err=True)
     return code
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """Return our note that a cost stays spent, if the error has it. Notes of others may quote data."""
+    return [STAYS_SPENT] if STAYS_SPENT in getattr(error, "__notes__", ()) else []
 
 
 def _one_line(error: BaseException, options: Mapping[str, str]) -> str:

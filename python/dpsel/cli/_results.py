@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,8 @@ import click
 import dpsel
 from dpsel.cli import _progress
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._streams import require_stdout
+from dpsel.exceptions import STAYS_SPENT
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -65,6 +68,9 @@ class Results:
         """Check the options; ``tables`` has the file of each option that names a public one."""
         self._target = _target(options["output"], options["output_format"])
         self._format = options["output_format"] or STDOUT_FORMATS[0]
+        if self._target is None:
+            require_stdout()
+        self._is_paid = options["ledger"] is not None
         self._report: Path | None = options["report"]
         if self._report is not None and str(self._report) == STDOUT:
             message = "--report needs the name of a file, got -; standard output is for the items"
@@ -87,16 +93,28 @@ class Results:
             report_path = staged.add(self._report) if self._report else None
             with _progress.bar(shown=self._shown) as update:
                 made = release(update)
-                if report_path:
-                    made.report.save(report_path)
-                if items_path:
-                    made.to_table().write(items_path)
+                with self._noted():
+                    if report_path:
+                        made.report.save(report_path)
+                    if items_path:
+                        made.to_table().write(items_path)
             if not items_path:
-                print_file(self._format, made.to_table().write)
+                with self._noted():
+                    print_file(self._format, made.to_table().write)
         if not self._quiet:
             click.echo(str(made), err=True)
             if text := remark(made):
                 click.echo(text, err=True)
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Say of a failure to write that the cost stays spent, if a ledger has paid it."""
+        try:
+            yield
+        except BaseException as error:
+            if self._is_paid:
+                error.add_note(STAYS_SPENT)
+            raise
 
 
 def _target(output: str, output_format: str | None) -> Path | None:

@@ -17,7 +17,7 @@ from dpsel._request import (
 )
 from dpsel._scratch import place_of_rows
 from dpsel.accounting import ApproxDP, checked_counts, checked_privacy
-from dpsel.budget._strength import without_charge
+from dpsel.accounting._privacy import uncharged
 from dpsel.comparison._bound import upper_bound
 from dpsel.comparison._result import Comparison
 from dpsel.exceptions import CalibrationError, InvalidParameterError
@@ -169,15 +169,14 @@ def _released(
 ) -> dict[str, Any]:
     """Return the number of items, and how far numbers of users may be off if there are any."""
     privacy, limit, mechanism = run
-    with without_charge():
-        release = select_partitions(
-            data,
-            privacy=privacy,
-            max_items_per_user=limit,
-            mechanism=mechanism,
-            insecure_test_key=key,
-            **reading,
-        )
+    release = select_partitions(
+        data,
+        privacy=uncharged(privacy),
+        max_items_per_user=limit,
+        mechanism=mechanism,
+        insecure_test_key=key,
+        **reading,
+    )
     noise = release.report.counts
     return {"items": len(release)} | ({"counts_half_width": noise["half_width"]} if noise else {})
 

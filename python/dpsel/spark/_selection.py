@@ -112,10 +112,10 @@ def select_partitions(
         unencrypted=unencrypted,
         secret_file=secret_file,
     )
-    payment = begin_call(privacy, private=key is None)
-    core = _run(selection, cluster, request.chosen)
-    release: Release[Any] = Release(core, "pyarrow")
-    payment.settle(release.report)
+    with begin_call(privacy, private=key is None) as payment:
+        core = _run(selection, cluster, request.chosen)
+        release: Release[Any] = Release(core, "pyarrow")
+        payment.settle(release.report)
     return SparkRelease(release, frame.sparkSession)
 
 

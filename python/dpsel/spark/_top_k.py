@@ -115,9 +115,9 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         unencrypted=unencrypted,
         secret_file=secret_file,
     )
-    payment = begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None)
-    answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
-    payment.settle(answer.report)
+    with begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None) as payment:
+        answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
+        payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
 

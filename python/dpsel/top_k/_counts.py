@@ -104,14 +104,14 @@ def top_k_from_counts(
     )
     numbers, names = in_order_of_labels(counts, labels)
     job = request.job(test_key=insecure_test_key)
-    payment = begin_call(
+    with begin_call(
         privacy, counts=priced(publish_counts), neighbours=neighbours, private=insecure_test_key is None
-    )
-    positions, noisy, report = _core_calls.top_k_counts(numbers, job)
-    items = [at if at is None or names is None else names[at] for at in positions]
-    published = None if publish_counts is None else noisy
-    release = TopKRelease.from_counts(items, published, report)
-    payment.settle(release.report)
+    ) as payment:
+        positions, noisy, report = _core_calls.top_k_counts(numbers, job)
+        items = [at if at is None or names is None else names[at] for at in positions]
+        published = None if publish_counts is None else noisy
+        release = TopKRelease.from_counts(items, published, report)
+        payment.settle(release.report)
     return release
 
 

@@ -165,11 +165,11 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     )
     opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
     opened.check(job)
-    payment = begin_call(
+    with begin_call(
         privacy, counts=priced(counts), neighbours=neighbours, private=insecure_test_key is None
-    )
-    core = opened.read(run, job)
-    restored = None if ngrams or tokenizer else opened.restored
-    release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, restored)
-    payment.settle(release.report)
+    ) as payment:
+        core = opened.read(run, job)
+        restored = None if ngrams or tokenizer else opened.restored
+        release: TopKRelease[Any] = TopKRelease.from_core(core, opened.returns, restored)
+        payment.settle(release.report)
     return release

@@ -28,8 +28,13 @@ pub(crate) fn run(py: Python<'_>, source: &Source, job: &Job) -> PyResult<Done> 
     }
 }
 
-/// Refuse missing columns and files without reading a row, where that is possible.
+/// Refuse missing columns, declared types and files without reading a row, where that is possible.
 #[pyfunction]
-pub(crate) fn check_source(py: Python<'_>, source: &Source, job: &Job) -> PyResult<()> {
-    source.check(py, job)
+pub(crate) fn check_source(
+    py: Python<'_>,
+    source: &Source,
+    job: &Job,
+    declared: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    source.check(py, job, declared)
 }

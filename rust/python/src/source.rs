@@ -103,18 +103,28 @@ impl Source {
     }
 
     /// Refuse columns that are missing or cannot be keys, and files, without reading a row, where that is possible.
-    pub(crate) fn check(&self, py: Python<'_>, job: &Job) -> PyResult<()> {
+    ///
+    /// `declared` is a table without rows, which has the types. Without it, and without names, only the opened stream
+    /// tells them.
+    pub(crate) fn check(
+        &self,
+        py: Python<'_>,
+        job: &Job,
+        declared: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let columns = job.columns()?;
         if let Data::Files { paths, format, quoted } = &self.data {
             let (files, control) = (named(paths.clone(), *format, *quoted), job.control());
             return py.detach(move || guarded(|| ingest::check_files(&files, columns, &control)));
         }
-        match (&self.data, &self.names) {
-            (_, Some(names)) => guarded(|| ingest::check_names(names.clone(), columns))?,
-            (Data::Stream { .. }, None) => {}
-            // Their first frame may hold rows.
-            (_, None) => return Ok(()),
+        if let Some(names) = &self.names {
+            guarded(|| ingest::check_names(names.clone(), columns))?;
         }
+        if let Some(declared) = declared {
+            let schema = Stream::new(declared, Vec::new())?.schema();
+            return guarded(|| ingest::check_schema(&schema, columns));
+        }
+        let (Data::Stream { .. }, None) = (&self.data, &self.names) else { return Ok(()) };
         let producer = self.open(py)?;
         guarded(|| ingest::check_schema(&producer.schema(), columns))?;
         *self.opened.lock().map_err(|_| internal("a source was left by a panic"))? = Some(producer);

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
-use crate::error::to_python;
+use crate::error::{is_own, to_python};
 use crate::foreign::{close, replaced};
 use crate::producer::Producer;
 
@@ -24,10 +24,14 @@ impl Stream {
     /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of
     /// the columns `found` were chosen by their values.
     ///
-    /// Exceptions of these methods are replaced.
+    /// Exceptions of these methods are replaced, but for ours of a value: where there are such columns, the object is
+    /// ours.
     pub(crate) fn new(input: &Bound<'_, PyAny>, found: Vec<String>) -> PyResult<Self> {
         let opened = Self::open(input);
-        let reader = opened.map_err(|error| replaced(input.py(), error, "when it was opened"))?;
+        let reader = opened.map_err(|error| {
+            let is_ours = !found.is_empty() && is_own(input.py(), &error);
+            if is_ours { error } else { replaced(input.py(), error, "when it was opened") }
+        })?;
         Ok(Self { reader, found, rows: 0 })
     }
 
