@@ -1670,13 +1670,6 @@ MUTANTS = [
         ("tests/interop/test_folders_and_formats.py",),
     ),
     Mutant(
-        "a folder above the given path that names a column",
-        "python/dpsel/_ingest/_folders.py",
-        "root = os.path.abspath(_unpatterned(given))",
-        "root = os.sep",
-        ("tests/interop/test_folders_and_formats.py",),
-    ),
-    Mutant(
         "an interrupt in a tokenizer that is an error of the data",
         "python/dpsel/_ingest/_tokens.py",
         "raise KeyboardInterrupt from None",
