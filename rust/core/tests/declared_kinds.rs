@@ -115,7 +115,7 @@ fn bytes(value: i32, length: usize) -> Vec<u8> {
     if length == 0 {
         text.into_bytes()
     } else {
-        (0..length).map(|at| if at + 1 == length { value as u8 } else { 0 }).collect()
+        (0..length).map(|at| if at + 1 == length { value.to_le_bytes()[0] } else { 0 }).collect()
     }
 }
 
