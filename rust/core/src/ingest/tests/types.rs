@@ -137,9 +137,9 @@ fn rows_of_another_kind_than_the_schema_declares_are_refused() {
             let (layout, _) = ColumnLayout::new(&declared, &columns(&["a"], None), "the input").unwrap();
             let mut encoder = Encoder::new(&layout, &key, Recorder::default());
             let (users, items) = (vec![users], vec![items]);
-            let encoded =
+            let outcome =
                 encoder.encode(&Chunk { users, items, source: "the input".into(), first_row: 0, work: 0 });
-            let Err(Error::Data { what, .. }) = encoded else { panic!("{}", column.data_type()) };
+            let Err(Error::Data { what, .. }) = outcome else { panic!("{}", column.data_type()) };
             assert!(what.contains("another type"), "{what}");
         }
     }
