@@ -11,7 +11,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import InternalError
 
 # The allocator of the core reads its settings when it is loaded. Freed memory goes back to the system after
@@ -120,4 +119,6 @@ def release_of(columns: dict[str, Any], weights: list[float] | None, report: str
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file under another name and rename it, so that it is complete or not there."""
+    from dpsel._arguments import as_name_of_file
+
     _core.write_text(as_name_of_file("path", path), text)

@@ -201,7 +201,7 @@ def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> O
     if plain.is_table and tokens is not None:
         rows = tokens.of_table(rows, columns.items, in_batches=False)
     source = Source.pairs(rows) if schema is None else Source.stream(rows, [], list(schema.names))
-    declared = None if schema is None else checked(schema.empty_table(), columns)
+    declared = None if schema is None else checked(_frames.without_rows(schema), columns)
     return Opened(source, "list", has_named_columns=plain.has_named_columns, declared=declared)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpsel._request import NamedColumns
 
-__all__ = ["ADAPTERS", "Adapted", "duckdb_stream"]
+__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "without_rows"]
 
 
 @dataclass(frozen=True)
@@ -225,9 +225,16 @@ def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
     return _of_schema(data, data.schema, restored)
 
 
+def without_rows(schema: Any) -> Any:
+    """Return a table of a pyarrow schema without rows; pyarrow cannot make empty columns of every type."""
+    import pyarrow as pa
+
+    return pa.RecordBatchReader.from_batches(schema, [])
+
+
 def _of_schema(source: Any, schema: Any, restored: Restored) -> Adapted:
     names = list(schema.names)
-    return Adapted(source, "pyarrow", restored=restored, names=names, declared=schema.empty_table())
+    return Adapted(source, "pyarrow", restored=restored, names=names, declared=without_rows(schema))
 
 
 def _pyarrow_types(schema: Any, columns: NamedColumns) -> Restored:
@@ -279,7 +286,7 @@ def _datasets(data: Any, columns: NamedColumns) -> Adapted:
     from dpsel._ingest._datasets import batches_of_dataset
 
     batches, names = batches_of_dataset(data, columns)
-    declared = None if data.features is None else data.features.arrow_schema.empty_table()
+    declared = None if data.features is None else without_rows(data.features.arrow_schema)
     return Adapted(batches, "pyarrow", in_batches=True, names=names, declared=declared)
 
 

@@ -78,7 +78,7 @@ class Ledger(Budget[Kind]):
         >>> folder.cleanup()
     """
 
-    __slots__ = ("_head", "_path", "_times")
+    __slots__ = ("_head", "_named", "_path", "_times")
 
     def __init__(
         self,
@@ -89,7 +89,9 @@ class Ledger(Budget[Kind]):
     ) -> None:
         """Make the file, or read it."""
         OfOneProcess.__init__(self)
-        self._path, self._head = Path(as_name_of_file("path", path)).absolute(), _NOTHING
+        self._named, self._head = as_name_of_file("path", path), _NOTHING
+        # Another folder may be the working one later.
+        self._path = Path(self._named).absolute()
         if total is not None:
             self._start(total, neighbours)
             self._create()
@@ -148,7 +150,7 @@ class Ledger(Budget[Kind]):
         except FileExistsError:
             return
         except OSError as error:
-            raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
+            raise FileError(f"cannot write {quoted_path(self._named)}: {error.strerror}") from None
         with os.fdopen(file, "wb") as opened:
             self._append(opened, head | {"neighbours": self._neighbours})
 
@@ -163,7 +165,7 @@ class Ledger(Budget[Kind]):
             file.flush()
             os.fsync(file.fileno())
         except OSError as error:
-            raise FileError(f"cannot write {quoted_path(self._path)}: {error.strerror}") from None
+            raise FileError(f"cannot write {quoted_path(self._named)}: {error.strerror}") from None
         self._head = head
 
     def _reload(self, file: IO[bytes]) -> None:
@@ -233,10 +235,10 @@ class Ledger(Budget[Kind]):
             file = self._path.open("r+b")
         except FileNotFoundError as error:
             raise MissingFileError(
-                f"cannot read {quoted_path(self._path)}: {error.strerror}; give total= to make a new ledger"
+                f"cannot read {quoted_path(self._named)}: {error.strerror}; give total= to make a new ledger"
             ) from None
         except OSError as error:
-            raise FileError(f"cannot read {quoted_path(self._path)}: {error.strerror}") from None
+            raise FileError(f"cannot read {quoted_path(self._named)}: {error.strerror}") from None
         with file:
             lock(file)
             try:

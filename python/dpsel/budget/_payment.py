@@ -56,7 +56,7 @@ class Payment(OfOneProcess):
         """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
         # A lock that a fork copied while it was held is never given back, so the process comes first.
         self.refuse_elsewhere()
-        self._compare(cost)
+        self.compare(cost)
         with self._lock:
             used, self._used = self._used, True
         if used:
@@ -65,7 +65,8 @@ class Payment(OfOneProcess):
                 "spend again for another one"
             )
 
-    def _compare(self, cost: Cost) -> None:
+    def compare(self, cost: Cost) -> None:
+        """Refuse a call that costs more or differs."""
         covered = {self.cost.neighbours} | ({"any"} if self.cost.neighbours == "add_remove" else set())
         if cost.neighbours not in covered:
             raise InvalidParameterError(
@@ -153,9 +154,6 @@ def begin_call(
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_uncharged(privacy):
         return Payment(cost, "")
-    if private:
-        # Before the payment: where warnings are errors, nothing is spent.
-        warn_if_weak(cost.total)
     payment = _payment_of(privacy)
     if payment is None and counts is not None and _payment_of(counts) is not None:
         raise InvalidParameterError(
@@ -168,6 +166,12 @@ def begin_call(
                 "privacy comes from a budget, but this mechanism has no guarantee, which no budget covers; "
                 "leave calibration= out for a private release"
             )
+        if isinstance(payment, Payment):
+            payment.compare(cost)
+    if private:
+        # Before the payment: where warnings are errors, nothing is spent.
+        warn_if_weak(cost.total)
+    if payment is not None:
         if isinstance(payment, Pledge):
             payment = payment.pay(cost, payment.label)
         payment.take(cost)
