@@ -326,7 +326,13 @@ def test_users_who_react_need_all_rows_in_memory(mechanism, tmp_path):
     """Refused before a budget pays: how much memory it takes, and what runs instead, to be pasted."""
     privacy = dpsel.ApproxDP(epsilon=2.0, delta=1e-6)
     rows = [(user, item) for user in range(99) for item in range(3)]
-    options = {"user": None, "item": None, "scratch": tmp_path, "memory_limit": LIMIT, "max_items_per_user": 9}
+    options = {
+        "user": None,
+        "item": None,
+        "scratch": tmp_path,
+        "memory_limit": LIMIT,
+        "max_items_per_user": 9,
+    }
     paid = dpsel.Budget(privacy).spend(privacy)
     with pytest.raises(dpsel.exceptions.InvalidParameterError) as caught:
         dpsel.select_partitions("no such file", privacy=paid, mechanism=mechanism, **options)
