@@ -3,7 +3,7 @@
 use crate::contributions::Totals;
 use crate::counting::Holdings;
 use crate::exchange::runs_in_pieces;
-use crate::mechanisms::{MechanismSpec, Sips, Steered};
+use crate::mechanisms::MechanismSpec;
 use crate::rounds::{self, Calibration};
 use crate::runtime::Control;
 use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
@@ -59,11 +59,9 @@ fn refused(asked: &SelectRequest, possible: &SelectRequest, calibration: &Calibr
     let name = possible.mechanism.type_name();
     let whose =
         asked.mechanism.choice().map_or(name.to_owned(), |_| format!("a look that may choose {name}"));
-    let steered = MechanismSpec::Steered(Steered { reach: 3, ..Steered::default() });
-    let sips = MechanismSpec::Sips(Sips::default());
     Error::Incompatible {
         what: format!("scratch= does not work with {whose}, which needs {}", needed(calibration)),
-        fix: match [steered, sips].map(|other| meets(asked, other)) {
+        fix: match MechanismSpec::beyond_memory().map(|other| meets(asked, other)) {
             [true, true] => {
                 "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or leave scratch= out"
             }
