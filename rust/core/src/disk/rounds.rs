@@ -41,13 +41,16 @@ impl Rounds<'_> {
         let before = control.held_memory();
         let counts = counts.ok_or(Error::Internal("rounds on the disk need user counts"))?;
         let room = self.stages.memory.coded_beside(largest(&parts(&contributions)));
-        let decided = if self.job.is_steered() {
-            let shared = self.counted_above(counts, 1, (room, NUMBERED, SCORED))?;
-            self.scored(contributions, Hashes::new(shared).0)?
+        let is_scored = self.job.is_steered();
+        let (above, bytes, held) =
+            if is_scored { (1, NUMBERED, SCORED) } else { (self.job.frequent_above(), FREQUENT, PLAIN) };
+        let found = self.counted_above(&counts, above, (room, bytes, held))?;
+        drop(counts);
+        control.end_phase();
+        let decided = if is_scored {
+            self.scored(contributions, Hashes::new(found).0)?
         } else {
-            let above = self.job.frequent_above();
-            let frequent = self.counted_above(counts, above, (room, FREQUENT, PLAIN))?;
-            self.plain(contributions, frequent, room)?
+            self.plain(contributions, found, room)?
         };
         // User counts and states are freed, and the decisions stay.
         let stay = before + decided.bytes().len() as u64 * HELD;
@@ -58,15 +61,14 @@ impl Rounds<'_> {
     /// The hashes of items with more than `above` users, and their users, if there is room for so many bytes of each.
     fn counted_above(
         &self,
-        counts: Stored,
+        counts: &Stored,
         above: u32,
         (room, bytes, held): (usize, usize, Held),
     ) -> Result<Vec<(u32, u32)>> {
         let Stages { memory, control } = self.stages;
-        let found = frequent(&counts, (above, room / bytes), self.stages)?;
+        let found = frequent(counts, (above, room / bytes), self.stages)?;
         let found = found.map_err(|number| memory.exceeded(number.saturating_mul(bytes), held))?;
         control.charge_memory(found.len() as u64 * COUNTED, "holding the user counts of frequent items")?;
-        control.end_phase();
         Ok(found)
     }
 

@@ -108,7 +108,9 @@ fn what_rounds_hold_beyond_the_limit_is_an_error_that_names_one_that_would_do() 
     rows.sort_unstable();
     rows.dedup();
     let mut users = std::collections::BTreeMap::<i64, u32>::new();
-    rows.iter().for_each(|(_, item)| *users.entry(*item).or_default() += 1);
+    for (_, item) in &rows {
+        *users.entry(*item).or_default() += 1;
+    }
     let above = |least| users.values().filter(|users| **users > least).count();
     for (mechanism, bytes, what) in [
         (MECHANISMS[5], 52, "the items that may be released"),
