@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import dpsel
-from dpsel.exceptions import InvalidParameterError
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -42,17 +41,21 @@ def test_what_counts_cost_a_single_round_of_gaussian_noise():
         assert least <= threshold_beside / threshold <= most
 
 
-@pytest.mark.parametrize(("epsilon", "limit"), [(3.0, 10), (3.0, 300), (10.0, 10)])
-def test_from_where_on_auto_is_refused_on_the_disk(tmp_path, epsilon, limit):
-    """As the page on data larger than memory says: from an epsilon of 3 to 10, and from 10 items on."""
-    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=1e-6)
-    call = {"privacy": privacy, "scratch": str(tmp_path), "memory_limit": "64MiB"}
-    with pytest.raises(InvalidParameterError, match="Matching.*Steered, its other choice"):
-        dpsel.select_partitions([(1, 1)], max_items_per_user=limit, **call)
-    dpsel.select_partitions([(1, 1)], max_items_per_user=limit, mechanism=dpsel.Steered(reach=3), **call)
-
-
-@pytest.mark.parametrize(("epsilon", "limit"), [(2.9, 300), (10.0, 9), (1.0, 10)])
-def test_up_to_where_auto_goes_on_from_the_disk(tmp_path, epsilon, limit):
-    privacy = dpsel.ApproxDP(epsilon=epsilon, delta=1e-6)
-    dpsel.select_partitions([(1, 1)], privacy=privacy, max_items_per_user=limit, scratch=str(tmp_path))
+@pytest.mark.parametrize("counts", [None, 0.3])
+@pytest.mark.parametrize("limit", [1, 9, 10, 300, 2000])
+@pytest.mark.parametrize(
+    "privacy",
+    [
+        *[dpsel.ApproxDP(epsilon=epsilon, delta=1e-6) for epsilon in (0.1, 1.0, 2.9, 3.0, 10.0, 12.0)],
+        dpsel.ZCDP(rho=0.5, delta=1e-6),
+    ],
+    ids=repr,
+)
+def test_auto_takes_what_runs_on_the_disk(tmp_path, privacy, limit, counts):
+    """As the page on data larger than memory says: no look from an epsilon of 3 to 10 and 10 items on."""
+    call = {"privacy": privacy, "max_items_per_user": limit, "counts": counts}
+    here = dpsel.select_partitions([(1, 1)], **call)
+    there = dpsel.select_partitions([(1, 1)], scratch=str(tmp_path), memory_limit="64MiB", **call)
+    looks = privacy.kind == "approx_dp" and 3.0 <= privacy.epsilon <= 10.0 and limit >= 10
+    assert (here.report["request"]["mechanism"] != there.report["request"]["mechanism"]) == looks
+    assert dpsel.check(there).ok

@@ -205,6 +205,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams=ngrams,
         tokenizer=tokenizer,
         with_weights=with_weights,
+        on_disk=scratch is not None,
         min_users=min_users,
         users_per_group=users_per_group,
         counts=counts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -174,3 +175,24 @@ def test_a_closed_pipe_is_no_traceback(start, arguments):
     assert child.wait(timeout=30) == ExitCode.BROKEN_PIPE
     assert b"Traceback" not in err
     assert b"BrokenPipe" not in err
+
+
+def test_a_mechanism_that_the_disk_refuses_names_others_to_be_pasted(dpsel_run):
+    call = (
+        "select",
+        "rows.csv",
+        *COLUMNS,
+        *BUDGET,
+        "--scratch",
+        ".",
+        "--memory-limit",
+        "64MiB",
+        "--mechanism",
+    )
+    run = dpsel_run(*call, "mad")
+    assert run.code == ExitCode.USAGE
+    assert "--scratch does not work with Mad" in run.err
+    named = re.findall(r"--mechanism '([^']*)'", run.err)
+    assert named == ["steered(reach=3)", "sips()"]
+    for other in named:
+        assert dpsel_run(*call, other).code == 0

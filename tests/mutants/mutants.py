@@ -133,8 +133,8 @@ MUTANTS = [
     Mutant(
         "rows that go to the disk are lost beyond the first of each item",
         CORE + "disk/select.rs",
-        "let read_order = request.read_order(&order);\n    let later",
-        "let read_order = order.clone();\n    let later",
+        "let order = request.read_order(&RowOrder::Any);",
+        "let order = (request.read_order(&RowOrder::Any), RowOrder::Any).1;",
         ("cargo:disk",),
     ),
     Mutant(
@@ -271,42 +271,6 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
-        "users come in the order of the disk",
-        CORE + "disk/ordered.rs",
-        "order.sort_unstable_by_key(|(word, _)| *word);",
-        "order.sort_unstable_by_key(|(word, _)| *word & 0);",
-        ("cargo:disk",),
-    ),
-    Mutant(
-        "an item of one user starts anew in each pass from the disk",
-        CORE + "disk/ordered.rs",
-        "walk.push(digest, given);",
-        "walk.push(digest, given & 0);",
-        ("cargo:disk",),
-    ),
-    Mutant(
-        "rows of a user count once for each filling",
-        CORE + "contributions/order.rs",
-        "Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),\n"
-        "            Self::Rows(most) => Self::Rows(*most),",
-        "Self::Items(ItemOrder::Counts) => Self::Any,\n            Self::Rows(most) => Self::Rows(*most),",
-        ("cargo:disk",),
-    ),
-    Mutant(
-        "weights return by what a part of the users gave",
-        CORE + "disk/adaptive.rs",
-        "part.shared().for_each(|(item, code)| sums.copy_loose(item, &self.0.sums, code));",
-        "part.shared().for_each(|(item, code)| sums.copy_loose(item, &sums, item + 0 * code));",
-        ("cargo:disk",),
-    ),
-    Mutant(
-        "screened items stay in the sets of users on the disk",
-        CORE + "disk/adaptive.rs",
-        "part.users.remove(&removed, &one_thread())?;",
-        "part.users.remove(&ItemSet::new(states.len()), &one_thread())?;",
-        ("cargo:disk",),
-    ),
-    Mutant(
         "a top-k from the disk counts users beyond their limit",
         CORE + "disk/top_k.rs",
         "!top_k.is_discovery(), top_k.largest())?",
@@ -314,9 +278,9 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
-        "a divided partition loses rows that decide an order",
+        "a divided partition loses rows that count",
         CORE + "disk/divide.rs",
-        "unpacked(packed, key, order.of_parts())?",
+        "unpacked(packed, key, order.clone())?",
         "unpacked(packed, key, RowOrder::Any)?",
         ("cargo:disk",),
     ),
@@ -2867,6 +2831,34 @@ MUTANTS = [
         ("cargo:disk::tests::fits",),
     ),
     Mutant(
+        "a mechanism whose users react goes to the disk",
+        CORE + "disk/possible.rs",
+        "if !runs_in_pieces(&calibration) {",
+        "if !runs_in_pieces(&calibration) && request.mechanism.choice().is_some() {",
+        ("cargo:disk::tests::errors",),
+    ),
+    Mutant(
+        "candidates on the disk grow beyond the limit",
+        CORE + "disk/candidates.rs",
+        "if met.bytes() > self.most {",
+        "if met.bytes() > self.most && self.most == 0 {",
+        ("cargo:disk::tests::errors",),
+    ),
+    Mutant(
+        "the limit that is said to do has no room for the items",
+        CORE + "disk/memory.rs",
+        "limit / 2 >= needed as u64",
+        "*limit >= needed as u64",
+        ("cargo:disk::memory",),
+    ),
+    Mutant(
+        "auto takes what the disk refuses",
+        "python/dpsel/_request/_auto.py",
+        "privacy.epsilon >= _LOOK_FROM and in_memory:",
+        "privacy.epsilon >= _LOOK_FROM:",
+        ("tests/test_sentences.py",),
+    ),
+    Mutant(
         "counts are forgotten where it is said what comes after the rows",
         CORE + "disk/possible.rs",
         "Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)",
@@ -2879,13 +2871,6 @@ MUTANTS = [
         "codes + public, rows)",
         "codes + 0 * public, rows)",
         ("cargo:disk::tests::fits",),
-    ),
-    Mutant(
-        "items of one user whose rows come twice count as shared",
-        CORE + "disk/rounds.rs",
-        "users = self.shared_exactly(contributions)?;",
-        "users = self.shared_exactly(contributions)?.filter(|_| false);",
-        ("cargo:disk::tests::orders",),
     ),
     Mutant(
         "all threads read, however small the limit",
@@ -3011,13 +2996,6 @@ MUTANTS = [
         CORE + "disk/stages.rs",
         "match found.last_mut().filter(|part| part.partition == partition) {",
         "match found.last_mut().filter(|part| part.partition == partition && part.values.len() < 2) {",
-        ("cargo:disk",),
-    ),
-    Mutant(
-        "the states of items come back to other users on the disk",
-        CORE + "disk/stages.rs",
-        "(known.remove(&part.partition), part)",
-        "(known.pop_last().map(|(_, part)| part), part)",
         ("cargo:disk",),
     ),
     Mutant(

@@ -85,13 +85,13 @@ def test_more_tasks_than_cores(spark, frame, local, monkeypatch, mechanism) -> N
     """As many as there are for rows beyond what one task takes, and fewer than partitions."""
     monkeypatch.setattr(_dataflow, "TASK_ROWS", 500)
     monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
-    taken, plain = [], _dataflow.Dataflow._tasks
+    taken, plain = [], _dataflow.Dataflow._number_of_tasks
 
     def noted(self, *given: object) -> int | None:
         taken.append(plain(self, *given))
         return taken[-1]
 
-    monkeypatch.setattr(_dataflow.Dataflow, "_tasks", noted)
+    monkeypatch.setattr(_dataflow.Dataflow, "_number_of_tasks", noted)
     same(frame, local, mechanism, num_partitions=40)
     cores = spark.sparkContext.defaultParallelism
     assert cores < taken[0] < 40

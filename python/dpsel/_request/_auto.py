@@ -35,13 +35,15 @@ def resolve(
     *,
     with_weights: bool = False,
     may_look: bool = True,
+    in_memory: bool = True,
     min_users: int = 1,
     counts: Counts | None = None,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
     ``"auto"`` depends on public parameters only. On a cluster no mechanism looks at the data first, and
-    none does if the limit comes from the data already.
+    none does if the limit comes from the data already. Where rows may go to a disk, none may take
+    `Matching`.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
@@ -56,7 +58,12 @@ def resolve(
     # By the numbers: a guarantee may carry the payment of a budget, which nothing should keep.
     numbers = tuple(privacy.to_json().items())
     return _chosen_once(
-        numbers, max_items_per_user, may_look=may_look, with_weights=with_weights, counts=counts
+        numbers,
+        max_items_per_user,
+        may_look=may_look,
+        in_memory=in_memory,
+        with_weights=with_weights,
+        counts=counts,
     )
 
 
@@ -66,11 +73,19 @@ def _chosen_once(
     limit: int,
     *,
     may_look: bool,
+    in_memory: bool,
     with_weights: bool,
     counts: Counts | None,
 ) -> tuple[SelectionMechanism, str]:
-    choose = _choose_or_look if may_look else _choose
-    return choose(of_json(dict(numbers)), limit, with_weights=with_weights, counts=counts)
+    privacy = of_json(dict(numbers))
+    usual, reason = _choose(privacy, limit, with_weights=with_weights, counts=counts)
+    looks = may_look and not with_weights
+    looking = _with_a_look(usual, privacy, limit, in_memory=in_memory) if looks else None
+    if looking is None or not _is_possible(looking, privacy, limit, with_weights=False, counts=counts):
+        return usual, reason
+    few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
+    look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
+    return looking, f"{reason}; {look} {'item' if looking.size == 1 else 'items'}"
 
 
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -113,28 +128,15 @@ _OWN_MORE: Final = 75
 _SHARE_FOR_ONE: Final = 0.005
 
 
-def _choose_or_look(
-    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
-) -> tuple[SelectionMechanism, str]:
-    """Return a mechanism that looks at the lengths of lists first, where that pays, or one that does not."""
-    usual, reason = _choose(privacy, max_items_per_user, with_weights=with_weights, counts=counts)
-    looking = None if with_weights else _with_a_look(usual, privacy, max_items_per_user)
-    if looking is None or not _is_possible(
-        looking, privacy, max_items_per_user, with_weights=False, counts=counts
-    ):
-        return usual, reason
-    few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
-    look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
-    return looking, f"{reason}; {look} {'item' if looking.size == 1 else 'items'}"
-
-
-def _with_a_look(usual: SelectionMechanism, privacy: Privacy, limit: int) -> ByLength | None:
+def _with_a_look(
+    usual: SelectionMechanism, privacy: Privacy, limit: int, *, in_memory: bool
+) -> ByLength | None:
     """Return a look that keeps the usual mechanism for long lists, if one pays (decision note 0008)."""
     if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LOOK_UP_TO:
         return None
     if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
         return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE, share=_SHARE_FOR_ONE)
-    if limit >= _LOOK_AT and privacy.epsilon >= _LOOK_FROM:
+    if limit >= _LOOK_AT and privacy.epsilon >= _LOOK_FROM and in_memory:
         return ByLength(short=Matching(screening=True), long=usual)
     return None
 

@@ -48,6 +48,7 @@ def request_of_selection(
     tokenizer: object = None,
     with_weights: object = False,
     on_cluster: bool = False,
+    on_disk: bool = False,
     min_users: Any = 1,
     users_per_group: Any = None,
     counts: Any = None,
@@ -66,6 +67,7 @@ def request_of_selection(
         limit,
         with_weights=weights,
         may_look=not on_cluster and quantile is None,
+        in_memory=not on_disk,
         min_users=least,
         counts=asked,
     )

@@ -17,7 +17,7 @@ Examples:
   dpsel plan-size --rows 1e8,1e9,4.6e9 --memory-limit 4GiB
 
 How to read it: figures are extrapolated from one workload on two cores, so expect them within a factor of
-two. From the disk they hold with a limit from that of the table on; with less, jobs take many times as long.
+two. From the disk they hold with a limit from that of the table on; with less, a job may end with an error.
 Without --memory-limit they are those of memory, for any size. Rows that need more than their part of
 the memory limit go to the disk that --scratch of `dpsel select` names.
 """

@@ -135,7 +135,10 @@ def _mechanisms(
     named: Any, privacy: Privacy, limit: int, counts: Counts | None, running: dict[str, Any]
 ) -> list[SelectionMechanism]:
     if named is not None:
-        return [request_of_selection(privacy, limit, each).mechanism for each in several(named)]
+        on_disk = running["scratch"] is not None
+        return [
+            request_of_selection(privacy, limit, each, on_disk=on_disk).mechanism for each in several(named)
+        ]
     return [
         each
         for each in (cls() for cls in selection_mechanisms().values())

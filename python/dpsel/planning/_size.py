@@ -22,7 +22,7 @@ _ROW: Final = 17
 _ROWS: Final = {"sips": (13, 80, 200), "steered": (15, 260, 640)}
 #: The same where rows of a user are apart, so that its digest stands beside each of them.
 _SCATTERED: Final = {"sips": (31, 120, 340), "steered": (36, 320, 650)}
-#: Bytes of a limit for each row. With less, some items do not fit, and jobs take many times as long.
+#: Bytes of a limit for each row. With less, items may not fit, which ends a job.
 _LIMIT: Final = 1
 #: What a job takes in any case.
 _LEAST: Final = 64 << 20

@@ -91,6 +91,23 @@ pub enum Error {
         /// What was being done.
         stage: &'static str,
     },
+    /// Rounds on the disk hold more in memory than `memory_limit` allows.
+    #[error(
+        "the job holds {what} in memory with scratch=, too, and they exceed the memory limit of {}; \
+         raise memory_limit to {}, or {instead}",
+        Size(*.limit),
+        Size(*.enough)
+    )]
+    DiskMemory {
+        /// The limit in bytes.
+        limit: u64,
+        /// A limit that would do.
+        enough: u64,
+        /// What is held.
+        what: &'static str,
+        /// What to do instead.
+        instead: &'static str,
+    },
     /// More keys or rows than the integer codes can hold.
     #[error("{what} exceed the supported maximum of {limit}; split the job or use dpsel.spark")]
     Capacity {

@@ -40,7 +40,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         }
         Error::Element { missing: true, .. } => python::MissingFileError::new_err(text),
         Error::Element { .. } | Error::File { .. } => python::FileError::new_err(text),
-        Error::MemoryLimit { .. } => python::MemoryLimitError::new_err(text),
+        Error::MemoryLimit { .. } | Error::DiskMemory { .. } => python::MemoryLimitError::new_err(text),
         Error::Capacity { .. } => python::CapacityError::new_err(text),
         Error::Entropy(_) => python::EntropyError::new_err(text),
         Error::Calibration { .. } => python::CalibrationError::new_err(text),

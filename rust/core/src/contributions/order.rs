@@ -43,15 +43,6 @@ pub(crate) enum RowOrder<R = RanksByDigest> {
 }
 
 impl RowOrder {
-    /// What is done with a part of the rows, so that all parts together can be put in this order.
-    pub(crate) fn of_parts(&self) -> Self {
-        match self {
-            Self::Any | Self::Items(ItemOrder::Prior(_)) => Self::Any,
-            Self::Items(ItemOrder::Counts) => Self::Rows(u32::MAX),
-            Self::Rows(most) => Self::Rows(*most),
-        }
-    }
-
     /// What is done with the rows if up to `most` of each item are counted before they are put in this order.
     pub(crate) fn with_rows(&self, most: u32) -> Self {
         match self {
@@ -231,7 +222,6 @@ mod tests {
             assert_eq!(kept(&parts), kept(&[first, second].concat()));
         }
         assert_eq!(RowOrder::<()>::Rows(3), RowOrder::Rows(3));
-        assert_eq!(RowOrder::Rows(3).of_parts(), RowOrder::Rows(3));
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl<'a> Refill<'a> {
         if !filling.is_last {
             // Before memory is taken again.
             self.control.go_to_disk();
-            (self.spill)(builder.finish(self.schema, &self.order.of_parts())?)?;
+            (self.spill)(builder.finish(self.schema, &self.order)?)?;
         }
         for collector in self.collectors.into_inner().map_err(|_| POISONED)? {
             // Otherwise: a worker is left, and its rows would be missing.
@@ -171,7 +171,7 @@ impl<'a> Refill<'a> {
             }
         }
         self.control.check()?;
-        (self.spill)(full.finish(self.schema.clone(), &self.order.of_parts())?)
+        (self.spill)(full.finish(self.schema.clone(), &self.order)?)
     }
 
     /// Whether rows of a user stand side by side, so that they go straight to the disk.

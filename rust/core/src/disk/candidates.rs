@@ -1,6 +1,6 @@
 //! The items that some round can release, and the users pruned to them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use super::numbering::Hashes;
@@ -25,7 +25,12 @@ pub(super) struct Coding<'a> {
     pub(super) met: RwLock<Met>,
     /// The bytes that candidates may take.
     pub(super) most: usize,
-    pub(super) are_too_many: AtomicBool,
+    /// The partitions of users, and how many of them were begun.
+    pub(super) partitions: usize,
+    pub(super) begun: AtomicUsize,
+    /// If candidates take more, what those of all users and frequent items would take: users are in partitions by chance, so
+    /// those of further partitions bring no more new candidates than those so far.
+    pub(super) needed: AtomicUsize,
 }
 
 /// The frequent items and candidates that were met so far.
@@ -41,6 +46,19 @@ pub(super) struct Met {
 
 /// The place of an item that no round can release.
 const NO_CODE: u32 = u32::MAX;
+
+/// The most candidates, whose codes have 32 bits, and the bytes of each.
+const MOST: usize = 1 << 31;
+const CANDIDATE_BYTES: usize = size_of::<u128>();
+/// Bytes that a frequent item takes beside: its hash, code and users, and the first digest with its code, rounded up.
+const FREQUENT_BYTES: usize = 36;
+/// Bytes of a frequent item that is a candidate. Other candidates take more.
+pub(super) const BYTES: usize = FREQUENT_BYTES + CANDIDATE_BYTES;
+
+/// The bytes that candidates may take beside so many frequent items.
+pub(super) fn most_candidates(room: usize, frequent: usize) -> usize {
+    room.saturating_sub(frequent * FREQUENT_BYTES).min(MOST.saturating_mul(CANDIDATE_BYTES))
+}
 
 /// Items of a partition that are looked up at once.
 const LOOKED_UP: usize = 1 << 16;
@@ -121,7 +139,11 @@ impl Coding<'_> {
         for ((place, item), is_candidate) in places.into_iter().zip(new).zip(are_candidates) {
             if met.bytes() > self.most {
                 // What this partition becomes is not used.
-                return self.are_too_many.store(true, Ordering::Relaxed);
+                let begun = self.begun.load(Ordering::Relaxed).max(1);
+                let needed = met.bytes().saturating_mul(self.partitions) / begun;
+                let needed = needed.saturating_add(self.users.len() * FREQUENT_BYTES);
+                self.needed.fetch_max(needed, Ordering::Relaxed);
+                return;
             }
             if is_candidate || of_hashes[place].is_some() {
                 found[first + place] = met.meet(of_hashes[place], item, is_candidate);

@@ -29,7 +29,7 @@ const OFTEN: usize = 1 << 12;
 
 /// Counts users on one thread.
 pub(super) struct Census<'a> {
-    writer: Writer<'a, i32>,
+    writer: Writer<'a>,
     partitions: Partitions,
     /// Each hash with its users so far; the users are zero at a free place.
     often: Box<[(u32, u32)]>,
@@ -41,7 +41,7 @@ pub(super) struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    pub(super) fn new(writer: Writer<'a, i32>, partitions: Partitions) -> Self {
+    pub(super) fn new(writer: Writer<'a>, partitions: Partitions) -> Self {
         Self {
             writer,
             partitions,
@@ -120,37 +120,38 @@ impl<'a> Census<'a> {
     }
 }
 
-/// The hashes with more than `above` users, and how many they have at most; `None` if there are more than `most`.
+/// The hashes with more than `above` users, and how many they have at most; their number if there are more than `most`.
 ///
 /// # Errors
 /// Those of scratch; an interruption.
 pub(super) fn frequent(
-    counts: &Stored<i32>,
+    counts: &Stored,
     (above, most): (u32, usize),
     stages: Stages<'_>,
-) -> Result<Option<Vec<(u32, u32)>>> {
+) -> Result<std::result::Result<Vec<(u32, u32)>, usize>> {
     let (found, number) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
-    let are_too_many = || number.load(Ordering::Relaxed) > most;
     stages.each_partition(
         counts,
         || (Partition::default(), Vec::new()),
         |(partition, own), _, values| {
-            if are_too_many() {
-                return Ok(());
-            }
             partition.once.clear();
             partition.several.clear();
             counts.each(values, |value| {
                 stages.control.check()?;
                 partition.push(value)
             })?;
-            let before = own.len();
+            let is_room = number.load(Ordering::Relaxed) <= most;
+            if !is_room {
+                *own = Vec::new();
+            }
+            let mut more = 0;
             partition.count(|hash, users| {
                 if users > above {
-                    own.push((hash, users));
+                    more += 1;
+                    own.extend(is_room.then_some((hash, users)));
                 }
             });
-            number.fetch_add(own.len() - before, Ordering::Relaxed);
+            number.fetch_add(more, Ordering::Relaxed);
             Ok(())
         },
         |(_, own)| {
@@ -163,7 +164,9 @@ pub(super) fn frequent(
             Ok(())
         },
     )?;
-    Ok((!are_too_many()).then(|| found.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    let number = number.into_inner();
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(if number <= most { Ok(found) } else { Err(number) })
 }
 
 /// What was counted in one partition of hashes.
@@ -222,7 +225,7 @@ mod tests {
         let scratch = Scratch::new(ScratchSpace { folder: folder.path().into(), limit: None }).unwrap();
         let control = Control::new(std::num::NonZeroUsize::new(2), None);
         let stages = Stages { memory: Memory::new(LEAST, &control), control: &control };
-        let spool = Spool::<i32>::new(&scratch).unwrap();
+        let spool = Spool::new(&scratch).unwrap();
         let mut expected = BTreeMap::<u32, u32>::new();
         for thread in 0..3_u32 {
             let mut census = Census::new(spool.writer(1000), Partitions::new(7).unwrap());
@@ -244,9 +247,11 @@ mod tests {
         let stored = spool.stored();
         for above in [0, 1, 4, 1000] {
             let mut found = frequent(&stored, (above, usize::MAX), stages).unwrap().unwrap();
-            let most = found.len();
-            assert!(frequent(&stored, (above, most), stages).unwrap().is_some());
-            assert!(most == 0 || frequent(&stored, (above, most - 1), stages).unwrap().is_none());
+            let number = found.len();
+            assert!(frequent(&stored, (above, number), stages).unwrap().is_ok());
+            for most in [0, number / 2, number.saturating_sub(1)].into_iter().filter(|most| *most < number) {
+                assert_eq!(frequent(&stored, (above, most), stages).unwrap(), Err(number));
+            }
             found.sort_unstable();
             assert!(found.into_iter().eq(expected.clone().into_iter().filter(|(_, users)| *users > above)));
         }

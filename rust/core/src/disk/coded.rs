@@ -1,17 +1,18 @@
-//! Rounds that decide items one by one, where the weights of all candidates fit into memory.
+//! Plain rounds, which decide items one by one. The weights of all candidates are in memory.
 //!
 //! A candidate is an item that some round can release, as the user counts say. Users are read once, and pruned as on
 //! Spark: what stays of a user is its number of items, and its candidates with their ranks. Candidates go by codes. So a
 //! round reads a few bytes of each row, adds up weights in arrays and decides its items, as in memory. If the arrays of all
 //! threads are too large, they hold a range of the candidates, and the round reads the users once for each range.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::candidates::{Coding, Met};
+use super::candidates::{Coding, Met, most_candidates};
 use super::numbering::Hashes;
-use super::pruned::{Block, Coded, Columns, Pruned, Sums};
-use super::rounds::Rounds;
+use super::pruned::{Block, Columns, Pruned, Sums};
+use super::rounds::{PLAIN, Rounds};
+use super::stages::parts;
 use crate::bounding::{ItemSet, Priorities};
 use crate::contributions::ItemCode;
 use crate::exchange::{Decisions, OnItems, Packed, Partition, Weights, checked_weight};
@@ -26,11 +27,24 @@ const BLOCK_ROWS: usize = 1 << 15;
 const DECIDED: usize = 1 << 14;
 
 impl Rounds<'_> {
-    /// Prune all users, given the user counts of frequent items.
+    /// The decisions of all rounds, given the user counts of frequent items, and so much room for items.
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn coded(&self, contributions: &Stored<i32>, frequent: Vec<(u32, u32)>) -> Result<Coded> {
+    pub(super) fn plain(
+        &self,
+        contributions: Arc<Stored>,
+        frequent: Vec<(u32, u32)>,
+        room: usize,
+    ) -> Result<Packed> {
+        let pruned = self.pruned(&contributions, frequent, room)?;
+        drop(contributions);
+        self.stages.control.end_phase();
+        self.on_candidates(&pruned)
+    }
+
+    /// Prune all users.
+    fn pruned(&self, contributions: &Stored, frequent: Vec<(u32, u32)>, room: usize) -> Result<Pruned> {
         let spec = self.job.spec();
         let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
         let (hashes, users) = Hashes::new(frequent);
@@ -43,34 +57,35 @@ impl Rounds<'_> {
             users: &users,
             above: self.job.frequent_above(),
             met: RwLock::new(met),
-            most: self.stages.memory.candidate_bytes,
-            are_too_many: AtomicBool::new(false),
+            most: most_candidates(room, users.len()),
+            partitions: parts(contributions).len(),
+            begun: AtomicUsize::new(0),
+            needed: AtomicUsize::new(0),
         };
-        let blocks = Spool::<i32>::new(self.scratch)?;
+        let blocks = Spool::new(self.scratch)?;
         self.stages.each_partition(
             contributions,
             || (Pruner::new(self), self.stages.writer(&blocks)),
             |(pruner, writer), number, values| {
-                if coding.are_too_many.load(Ordering::Relaxed) {
+                if coding.needed.load(Ordering::Relaxed) > 0 {
                     return Ok(());
                 }
+                coding.begun.fetch_add(1, Ordering::Relaxed);
                 pruner.partition.read(contributions, values, self.stages.control)?;
                 pruner.run(&coding, |packed| writer.push(number, packed))
             },
             |(_, mut writer)| writer.flush(),
         )?;
-        if coding.are_too_many.into_inner() {
-            return Ok(Coded::TooMany(coding.hashes.into_counts(&users)));
+        let needed = coding.needed.into_inner();
+        if needed > 0 {
+            return Err(self.stages.memory.exceeded(needed, PLAIN));
         }
         let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Coded::Pruned(Pruned { blocks: blocks.stored(), items: met.candidates, bound }))
+        Ok(Pruned { blocks: blocks.stored(), items: met.candidates, bound })
     }
 
     /// The decisions of all rounds on pruned users.
-    ///
-    /// # Errors
-    /// As [`Rounds::decided`].
-    pub(super) fn on_candidates(&self, pruned: &Pruned) -> Result<Packed> {
+    fn on_candidates(&self, pruned: &Pruned) -> Result<Packed> {
         let mut removed = ItemSet::new();
         let mut released = Packed::default();
         for (number, round) in (0_u32..).zip(&self.job.spec().calibration.rounds) {

@@ -17,7 +17,7 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// Those of scratch; the limit of memory; an interruption.
-    pub(super) fn noisy_counts(&self, held: &Stored<i32>, items: &[Digest]) -> Result<Decisions> {
+    pub(super) fn noisy_counts(&self, held: &Stored, items: &[Digest]) -> Result<Decisions> {
         let (control, scratch) = (self.stages.control, self.scratch);
         let stage = "counting the users or rows of released items";
         control.charge_memory(items.len() as u64 * BYTES, stage)?;
@@ -26,7 +26,7 @@ impl Rounds<'_> {
         let (stages, job) = (Stages { memory, control }, self.job.clone().with_sizes(memory.sizes));
         let counted = ReleasedSet::pack(&Decisions::pack(items.iter().map(|item| (*item, 0))), None)?;
         let counted = ReleasedSet::unpack(&counted)?;
-        let sums = Spool::<i32>::new(scratch)?;
+        let sums = Spool::new(scratch)?;
         let count = || job.count_released(stages.memory.partitions, counted.clone());
         stages.run(held, count, || stages.writer(&sums))?;
         let collected = Collected::default();

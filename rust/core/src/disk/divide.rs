@@ -11,50 +11,33 @@ use crate::scratch::{Scratch, Spool, Stored};
 /// Contributions in so many partitions that each thread can hold one, and stages that make as many for items. `needed`
 /// divides the memory for a partition of so many bytes.
 ///
-/// # Errors
-/// As [`finer`].
-pub(super) fn divided<'a>(
-    contributions: Stored<i32>,
-    (order, needed): (&RowOrder, impl Fn(Memory, u64) -> Memory),
-    key: &ReleaseKey,
-    stages: Stages<'a>,
-    scratch: &Scratch,
-) -> Result<(Stored<i32>, Stages<'a>)> {
-    match finer(&contributions, (order, needed), key, stages, scratch)? {
-        Some(finer) => Ok(finer),
-        None => Ok((contributions, stages)),
-    }
-}
-
-/// As [`divided`]; `None` if there are enough partitions already.
-///
 /// Users are divided by the same bits, more finely. So the new partitions ascend as the old ones do, and all rows of a
 /// user stay together. Every value is unpacked and packed by itself.
 ///
 /// # Errors
 /// Those of scratch; an interruption.
-pub(super) fn finer<'a>(
-    contributions: &Stored<i32>,
+pub(super) fn divided<'a>(
+    contributions: Stored,
     (order, needed): (&RowOrder, impl Fn(Memory, u64) -> Memory),
     key: &ReleaseKey,
     stages: Stages<'a>,
     scratch: &Scratch,
-) -> Result<Option<(Stored<i32>, Stages<'a>)>> {
-    let memory = needed(stages.memory, largest(&parts(contributions)));
+) -> Result<(Stored, Stages<'a>)> {
+    let memory = needed(stages.memory, largest(&parts(&contributions)));
     if memory.partitions == stages.memory.partitions {
-        return Ok(None);
+        return Ok((contributions, stages));
     }
-    let (stages, spool) = (Stages { memory, ..stages }, Spool::<i32>::new(scratch)?);
+    let (stages, spool) = (Stages { memory, ..stages }, Spool::new(scratch)?);
     let partitions = Partitions::new(memory.partitions)?;
     stages.each_value(
-        contributions,
+        &contributions,
         || stages.writer(&spool),
         |writer, _, packed| {
-            let Some(users) = unpacked(packed, key, order.of_parts())? else { return Ok(()) };
+            let Some(users) = unpacked(packed, key, order.clone())? else { return Ok(()) };
             let packing = Packing::new(&users, key, partitions);
             packing.pack(0..packing.users(), |partition, packed| writer.push(partition, &packed))
         },
         |mut writer| writer.flush(),
     )?;
-    Ok(Some((spool.stored(), stages)))
+    Ok((spool.stored(), stages))
 }

@@ -1,6 +1,5 @@
 //! How the memory limit is divided.
 
-use super::numbering::BYTES as NUMBERED_BYTES;
 use crate::exchange::Sizes;
 use crate::numeric::widths::{codes, index};
 use crate::runtime::Control;
@@ -11,10 +10,6 @@ pub const LEAST: u64 = 64 << 20;
 
 /// Bytes that a row of a task takes at most: chunk, digests, tables, ranks, noise, and what is made of it.
 const ROW_BYTES: usize = 256;
-/// Bytes that a sum of weights takes at most until it is in scratch.
-const WEIGHT_BYTES: usize = 128;
-/// Bytes that a byte of waiting states takes at most: it is there twice while it is put into batches.
-const RETURNED_BYTES: usize = 4;
 /// Bytes of the limit for each thread, at least. Half of them are its stage's; while rows are read, decoders and batches
 /// take about a third. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
@@ -22,14 +17,6 @@ const THREAD_BYTES: usize = 32 << 20;
 const UNPACKED: u64 = 12;
 /// The same where users are handed out as they are.
 const LISTED: u64 = 10;
-/// Bytes that an item of several users takes where its weights stay in memory: count, code, weights, state.
-const SHARED_BYTES: usize = 144;
-/// Bytes that a frequent item takes while users are pruned: its hash, code and users, and the first digest with its code,
-/// rounded up.
-const FREQUENT_BYTES: usize = 36;
-/// The most candidates, whose codes have 32 bits, and the bytes of each while users are pruned.
-const MOST_CANDIDATES: usize = 1 << 31;
-const CANDIDATE_BYTES: usize = size_of::<u128>();
 /// Bytes of a sum of weights on one thread.
 const SUM_BYTES: usize = size_of::<u64>();
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
@@ -65,17 +52,10 @@ pub(super) struct Memory {
     pub(super) threads: usize,
     pub(super) sizes: Sizes,
     pub(super) partitions: u32,
-    /// The most items of several users whose states fit into memory.
-    pub(super) shared: usize,
-    /// The most items with so many users that a round may well release them, if they are to stay in memory.
-    pub(super) frequent: usize,
-    /// The bytes of items that some round can release, while users are pruned: 16 for each, and more for those that are not
-    /// frequent. In the rounds each of them takes 24.
-    pub(super) candidate_bytes: usize,
     /// The most candidates whose weights are added up in one pass.
     pub(super) summed: usize,
-    /// The bytes of codes of items of several users, and of the partitions that are read beside them.
-    pub(super) numbered_bytes: usize,
+    /// The bytes of items that have codes, and of the partitions that are read beside them.
+    pub(super) coded: usize,
     /// Rows that a thread collects before it puts them into order of partitions, where there is no table.
     pub(super) straight: usize,
     /// Bytes that a thread collects before it writes.
@@ -84,17 +64,13 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Beside the buffers, rows take half of the limit while they are read, and their grouping and packing most of the
-    /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch. Codes of items of
-    /// several users, with the partitions that are read beside them, may take three quarters.
+    /// rest. A stage takes half as well; the rest is for user counts, decisions and the index of scratch. Items that have codes,
+    /// with the partitions that are read beside them, may take three quarters.
     pub(super) fn new(limit: u64, control: &Control) -> Self {
         let threads = control.threads().min(Self::most_threads(limit));
         let limit = index(limit);
         let table = (limit.saturating_sub(BUFFERS) / 2).max(limit / 6) as u64;
-        let shared = limit / 4 / SHARED_BYTES;
-        let frequent = limit / 4 / FREQUENT_BYTES;
-        let candidate_bytes = (limit / 4).min(MOST_CANDIDATES.saturating_mul(CANDIDATE_BYTES));
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
-        let numbered_bytes = limit / 4 * 3;
         let reading = limit / 2 / threads;
         let straight = (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT);
         let [least, most] = PARTITIONS;
@@ -105,11 +81,8 @@ impl Memory {
             threads,
             sizes: sizes(limit / 2 / threads),
             partitions: codes(straight / PIECE).clamp(least, most),
-            shared,
-            frequent,
-            candidate_bytes,
             summed,
-            numbered_bytes,
+            coded: limit / 4 * 3,
             straight,
             written: (reading / 16).max(LEAST_WRITTEN),
         }
@@ -128,13 +101,25 @@ impl Memory {
         Self { stage, threads, sizes: sizes(index(stage) / threads), ..self }
     }
 
-    /// The most items of several users that can have codes while partitions of this many packed bytes are read. Half of the
-    /// limit is theirs in any case.
-    pub(super) fn numbered_beside(self, largest: u64) -> usize {
+    /// The bytes that items with codes may take while partitions of this many packed bytes are read. Half of the limit is theirs
+    /// in any case.
+    pub(super) fn coded_beside(self, largest: u64) -> usize {
         // Otherwise: not even one thread can read them, which is an error when it tries.
         let threads = self.for_lists(largest).map_or(1, |memory| memory.threads);
         let read = index(largest.saturating_mul(LISTED)).saturating_mul(threads);
-        self.numbered_bytes.saturating_sub(read).max(self.numbered_bytes / 3 * 2) / NUMBERED_BYTES
+        self.coded.saturating_sub(read).max(self.coded / 3 * 2)
+    }
+
+    /// The error of a job whose items with codes take more bytes: what they are, and what to do instead of raising the limit.
+    ///
+    /// It names the least of the limits doubled from this one on whose half has room for them. Trying one after the other
+    /// would tell as much of the data.
+    pub(super) fn exceeded(self, needed: usize, (what, instead): (&'static str, &'static str)) -> Error {
+        let doubled = |limit: &u64| limit.checked_mul(2);
+        let enough = std::iter::successors(doubled(&self.limit), doubled);
+        let enough = enough.into_iter().find(|limit| limit / 2 >= needed as u64);
+        // Otherwise: no limit would do.
+        Error::DiskMemory { limit: self.limit, enough: enough.unwrap_or(u64::MAX), what, instead }
     }
 
     /// Whether large pages of the system would take too much of the limit, from the first row on.
@@ -192,11 +177,8 @@ impl Memory {
 
 /// The sizes of tasks for a thread with so many bytes.
 fn sizes(each: usize) -> Sizes {
-    Sizes {
-        rows: (each / ROW_BYTES).clamp(1, Sizes::default().rows),
-        weights: (each / WEIGHT_BYTES).clamp(1, Sizes::default().weights),
-        returned: (each / 4 / RETURNED_BYTES).clamp(1, Sizes::default().returned),
-    }
+    let most = Sizes::default();
+    Sizes { rows: (each / ROW_BYTES).clamp(1, most.rows), ..most }
 }
 
 #[cfg(test)]
@@ -218,16 +200,13 @@ mod tests {
             assert!((memory.threads * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
         assert_eq!([1, LEAST, 1 << 30].map(Memory::most_threads), [1, 2, 32]);
-        let largest = Memory::new(u64::MAX >> 8, &control).candidate_bytes / CANDIDATE_BYTES;
-        assert!(largest < u32::MAX as usize, "codes have 32 bits");
         assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
         let memory = Memory::new(1 << 30, &control);
         assert!(!memory.is_small());
-        assert_eq!(memory.numbered_beside(0), (768 << 20) / NUMBERED_BYTES);
-        assert_eq!(memory.numbered_beside(1 << 20), (688 << 20) / NUMBERED_BYTES);
+        assert_eq!(memory.coded_beside(0), 768 << 20);
+        assert_eq!(memory.coded_beside(1 << 20), 688 << 20);
         // One large user takes threads from the stage, and no more.
-        assert_eq!(memory.numbered_beside(40 << 20), (512 << 20) / NUMBERED_BYTES);
-        assert_eq!(memory.numbered_beside(u64::MAX), (512 << 20) / NUMBERED_BYTES);
+        assert_eq!([40 << 20, u64::MAX].map(|largest| memory.coded_beside(largest)), [512 << 20; 2]);
         let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);
@@ -237,6 +216,21 @@ mod tests {
         let each = (1_u64 << 30) / 2 / 8 / UNPACKED / WEIGHTS;
         assert_eq!([0, each, each + 1, 5 * each].map(partitions), [1024, 1024, 2048, 8192]);
         assert_eq!(partitions(u64::MAX), MOST_PARTITIONS);
+    }
+
+    #[test]
+    fn a_limit_that_would_do_is_a_doubled_one() {
+        let memory = Memory::new(100 << 20, &Control::default());
+        let enough = |needed| match memory.exceeded(needed, ("items", "do that")) {
+            Error::DiskMemory { limit, enough, .. } if limit == memory.limit => enough,
+            other => panic!("{other}"),
+        };
+        for (needed, times) in [(80 << 20, 2), (100 << 20, 2), ((100 << 20) + 1, 4), (1_500 << 20, 32)] {
+            assert_eq!(enough(needed), times * memory.limit);
+            let doubled = Memory::new(times * memory.limit, &Control::default());
+            assert!(doubled.coded_beside(u64::MAX) >= needed, "there is room beside the largest user");
+        }
+        assert_eq!(enough(usize::MAX), u64::MAX);
     }
 
     #[test]

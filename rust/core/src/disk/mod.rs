@@ -4,8 +4,8 @@
 //! behind them would not fit when all are read, they are packed and go to scratch. Later rows go through an empty table
 //! again, or straight there if the rows of a user stand side by
 //! side or are scattered among many users (`straight`). At the end the rounds run on what is in scratch (`rounds`): with
-//! the stages of [`exchange`](crate::exchange), as on Spark, or with the same weights and decisions on items in memory.
-//! So the release is the same bit for bit.
+//! the weights and decisions of memory, on items by code. So the release is the same bit for bit. Users are counted by the
+//! stages of [`exchange`](crate::exchange), as on Spark. A mechanism whose users react to each other runs in memory only.
 //!
 //! ```text
 //! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
@@ -19,16 +19,14 @@
 //! |---|---|
 //! | what is asked for | `run`, `select`, `count`, `top_k`; requests of a look: `possible`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
-//! | the rounds | `rounds`, which takes one of the next four, by `way` |
+//! | the rounds | `rounds` |
 //! | plain rounds | `coded`, with `candidates` and `pruned` |
 //! | scored rounds | `scored`, with blocks that are `rewritten` |
-//! | users in order; weights that return | `ordered`; `adaptive` |
-//! | codes of items of several users | by hash: `numbering`; in a table: `shared` |
+//! | codes of items by hash | `numbering` |
 //! | machinery | `stages`, `output`, `by_partition`, `divide`, `memory` |
 //!
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
-mod adaptive;
 mod by_partition;
 mod candidates;
 mod census;
@@ -39,7 +37,6 @@ mod divide;
 mod memory;
 mod names;
 mod numbering;
-mod ordered;
 mod output;
 mod possible;
 mod pruned;
@@ -49,13 +46,11 @@ mod rounds;
 mod run;
 mod scored;
 mod select;
-mod shared;
 mod stages;
 mod straight;
 #[cfg(test)]
 mod tests;
 mod top_k;
-mod way;
 
 pub use count::users_per_item;
 pub use memory::LEAST;

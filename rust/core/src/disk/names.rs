@@ -40,7 +40,7 @@ impl Lookup<'_> {
         self,
         released: &Decisions,
         again: Option<Source>,
-        names: Option<&Stored<i32>>,
+        names: Option<&Stored>,
     ) -> Result<(Vec<Digest>, RecordBatch)> {
         let Self { schema, columns, key, control } = self;
         let names = match (names, again) {
@@ -88,7 +88,7 @@ impl Names {
 ///
 /// # Errors
 /// [`Error::File`] if scratch is full.
-pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_, i32>) -> Result<()> {
+pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_>) -> Result<()> {
     let mut block = Vec::new();
     let digests = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
     for (code, item) in digests.filter(|(_, item)| *item != Digest::default()) {
@@ -109,7 +109,7 @@ pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_, i32>) 
 ///
 /// # Errors
 /// [`Error::File`] if scratch cannot be read; an interruption.
-fn names_in_scratch(stored: &Stored<i32>, released: &Decisions, control: &Control) -> Result<Names> {
+fn names_in_scratch(stored: &Stored, released: &Decisions, control: &Control) -> Result<Names> {
     let (mut names, mut block) = (Names::default(), Vec::new());
     for at in 0..stored.values().len() {
         control.check()?;

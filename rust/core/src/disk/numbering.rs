@@ -54,15 +54,6 @@ impl Hashes {
         self.coded.len()
     }
 
-    /// The hashes, with the users of each, given the users by code.
-    pub(super) fn into_counts(self, users: &[u32]) -> Vec<(u32, u32)> {
-        let mut counts = self.coded;
-        for (_, code) in &mut counts {
-            *code = users[*code as usize];
-        }
-        counts
-    }
-
     /// The code of the hash of each item; none if it is not among them.
     ///
     /// The first loop finds the places, and the second reads one entry of each. No branch depends on what they read, so the
@@ -220,10 +211,6 @@ mod tests {
             let other = all.iter().map(|hash| hash.wrapping_add(1)).filter(|hash| !all.contains(hash));
             assert!(other.map(|hash| item(hash, 1)).all(|item| code_of(&hashes, item).is_none()));
             assert_eq!(code_of(&hashes, item(u32::MAX, 1)), None);
-            let users: Vec<u32> = (0..len).rev().collect();
-            let mut counts: Vec<(u32, u32)> = all.into_iter().zip(users.iter().copied()).collect();
-            counts.sort_unstable();
-            assert_eq!(hashes.into_counts(&users), counts);
         }
     }
 }

@@ -1,64 +1,44 @@
 //! The requests between which a look at the data may choose, and what is decided for all of them before any row is read.
 
-use super::way::Way;
 use crate::contributions::Totals;
 use crate::counting::Holdings;
-use crate::exchange::Selection;
-use crate::random::ReleaseKey;
-use crate::rounds;
+use crate::exchange::runs_in_pieces;
+use crate::mechanisms::MechanismSpec;
+use crate::rounds::{self, Calibration};
 use crate::runtime::Control;
 use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
 use crate::{Error, Result};
 
-/// What a mechanism without a way needs (`docs/guide/how-large.md`).
-const NEEDED: &str =
-    "all rows in memory, about 17 bytes for each, 60 for each distinct item and 45 for each user";
+/// Bytes of a distinct pair and of an item in memory beside the rounds, and of a user in all, as measured.
+const PAIR: usize = 8;
+const ITEM: usize = 10;
+const USER: usize = 50;
 
 /// The request, or those between which a look chooses. All of them run on the disk.
-pub(super) struct Possible(Vec<(CalibratedSelect, Way)>);
+pub(super) struct Possible(Vec<CalibratedSelect>);
 
 impl Possible {
     /// The requests that a look may choose, calibrated. If a look chooses the mechanism, both have to run: no row decides
     /// whether there is an error.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] for a mechanism that needs all rows in memory; those of the calibration.
+    /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
     pub(super) fn checked(request: &SelectRequest) -> Result<Self> {
-        let (mut on_disk, mut in_memory) = (Vec::new(), None);
-        for request in request.possible()? {
-            let calibration = request.calibrate_once()?;
-            match Way::of(&calibration)? {
-                Some(way) => on_disk.push((Calibrated { request, look: None, calibration }, way)),
-                None => in_memory = Some(request.mechanism.type_name()),
+        let calibrated = |possible: SelectRequest| {
+            let calibration = possible.calibrate_once()?;
+            if !runs_in_pieces(&calibration) {
+                return Err(refused(request, &possible, &calibration));
             }
-        }
-        match in_memory {
-            None => Ok(Self(on_disk)),
-            Some(name) => Err(refused(name, on_disk.last().map(|(other, _)| &other.request))),
-        }
-    }
-
-    /// Whether the rows of whole partitions may have to be gathered into tables, whichever rounds there will be.
-    pub(super) fn gathers(&self) -> bool {
-        self.0.iter().any(|(_, way)| way.gathers())
-    }
-
-    /// Whether the numbers of users of items help, whichever rounds there will be.
-    ///
-    /// # Errors
-    /// As [`Selection::of`].
-    pub(super) fn counts_users(&self, key: &ReleaseKey) -> Result<bool> {
-        self.0.iter().try_fold(false, |any, (calibrated, way)| {
-            let selection = Selection::of(calibrated.clone(), key.clone())?;
-            Ok(any || way.needs_counts() || selection.job().frequent_above() >= 1)
-        })
+            Ok(Calibrated { request: possible, look: None, calibration })
+        };
+        Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
     }
 
     /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have. `public`
     /// is the number of public items.
     pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
         move |totals| {
-            let bytes = self.0.iter().map(|(each, _)| beside_rows(each, totals, public, control));
+            let bytes = self.0.iter().map(|each| beside_rows(each, totals, public, control));
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
     }
@@ -74,19 +54,39 @@ fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, con
     })
 }
 
-/// The error for a mechanism that needs all rows in memory, beside another choice that does not.
-fn refused(in_memory: &str, on_disk: Option<&SelectRequest>) -> Error {
-    let Some(other) = on_disk.map(|request| request.mechanism.type_name()) else {
-        return Error::Incompatible {
-            what: format!("scratch= does not work with {in_memory}, which needs {NEEDED}"),
-            fix: "use another mechanism, such as Steered, or leave scratch= out",
-        };
-    };
+/// The error for a mechanism that needs all rows in memory: what they take, and what runs on the disk instead.
+fn refused(asked: &SelectRequest, possible: &SelectRequest, calibration: &Calibration) -> Error {
+    let name = possible.mechanism.type_name();
+    let whose =
+        asked.mechanism.choice().map_or(name.to_owned(), |_| format!("a look that may choose {name}"));
     Error::Incompatible {
-        what: format!(
-            "scratch= does not work with a look that may choose {in_memory}, which needs {NEEDED}, but with {other}, its \
-             other choice"
-        ),
-        fix: "name that one with its parameters as mechanism=, or leave scratch= out",
+        what: format!("scratch= does not work with {whose}, which needs {}", needed(calibration)),
+        fix: match MechanismSpec::beyond_memory().map(|other| meets(asked, other)) {
+            [true, true] => {
+                "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or leave scratch= out"
+            }
+            [true, false] => "pass mechanism=dpsel.Steered(reach=3), or leave scratch= out",
+            [false, true] => "pass mechanism=dpsel.Sips(), or leave scratch= out",
+            [false, false] => "leave scratch= out",
+        },
     }
+}
+
+/// Whether another mechanism meets the request.
+fn meets(asked: &SelectRequest, mechanism: MechanismSpec) -> bool {
+    let request = SelectRequest { mechanism, prior: None, ..asked.clone() };
+    request.validate().and_then(|request| request.calibrate_once()).is_ok()
+}
+
+/// The memory of a job, in words.
+fn needed(calibration: &Calibration) -> String {
+    const MANY: usize = 1 << 20;
+    let control = Control::default();
+    let bytes = |codes, rows| rounds::bytes(calibration, Totals { users: MANY, codes, rows }, &control);
+    let each = |fewer: usize| (bytes(MANY, 2 * MANY) - fewer).div_ceil(MANY);
+    let (pair, item) = (PAIR + each(bytes(MANY, MANY)), ITEM + each(bytes(0, 2 * MANY)));
+    format!(
+        "all rows in memory: about {pair} bytes for each distinct pair of user and item, {item} for each item and {USER} for \
+         each user"
+    )
 }

@@ -166,16 +166,9 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What becomes of users whose candidates are to go by codes.
-pub(super) enum Coded {
-    Pruned(Pruned),
-    /// The candidates do not fit into memory. The user counts come back.
-    TooMany(Vec<(u32, u32)>),
-}
-
 /// Pruned users in scratch, and the candidates by code.
 pub(super) struct Pruned {
-    pub(super) blocks: Stored<i32>,
+    pub(super) blocks: Stored,
     pub(super) items: Growing<u128>,
     pub(super) bound: L0Bound,
 }

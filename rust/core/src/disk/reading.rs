@@ -50,24 +50,24 @@ pub(super) struct Rows<'a> {
     key: &'a ReleaseKey,
     stages: Stages<'a>,
     partitions: Partitions,
-    contributions: Spool<i32>,
+    contributions: Spool,
     /// The same before any item was taken out, if asked for.
-    held: Option<Spool<i32>>,
-    counts: Option<Spool<i32>>,
-    names: Option<Spool<i32>>,
+    held: Option<Spool>,
+    counts: Option<Spool>,
+    names: Option<Spool>,
     prepared: bool,
 }
 
 /// All rows of a table, in scratch.
 pub(super) struct StoredRows {
     /// Packed contributions by partition of users.
-    pub(super) contributions: Stored<i32>,
+    pub(super) contributions: Stored,
     /// The same before any item was taken out, if asked for.
-    pub(super) held: Option<Stored<i32>>,
+    pub(super) held: Option<Stored>,
     /// User counts by partition of item hashes, if they help.
-    pub(super) counts: Option<Stored<i32>>,
+    pub(super) counts: Option<Stored>,
     /// The names of all items, if they cannot be found otherwise.
-    pub(super) names: Option<Stored<i32>>,
+    pub(super) names: Option<Stored>,
 }
 
 impl<'a> Rows<'a> {
@@ -162,7 +162,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    fn pack(&self, contributions: &Contributions, spool: &Spool<i32>) -> Result<()> {
+    fn pack(&self, contributions: &Contributions, spool: &Spool) -> Result<()> {
         let packing = Packing::new(contributions, self.key, self.partitions);
         let threads = self.stages.memory.threads;
         let done = parallel::map(threads, split(packing.users(), threads), |users| {

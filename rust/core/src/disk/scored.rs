@@ -84,7 +84,7 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored_in_blocks(&self, contributions: Arc<Stored<i32>>, hashes: Hashes) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored>, hashes: Hashes) -> Result<Packed> {
         let (stages, spec) = (self.stages, self.job.spec());
         let Some((rounds, publish)) = spec.calibration.scoring() else {
             return Err(Error::Internal("the rounds do not score"));
@@ -128,7 +128,7 @@ impl Rounds<'_> {
     /// The users in blocks, and the shared items by code.
     fn in_blocks(
         &self,
-        contributions: &Stored<i32>,
+        contributions: &Stored,
         budgets: Budgets,
         hashes: Hashes,
     ) -> Result<(Rewritten<Users>, Growing<u128>)> {

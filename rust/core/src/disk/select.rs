@@ -9,7 +9,7 @@ use super::possible::Possible;
 use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::Rounds;
 use super::stages::Stages;
-use crate::contributions::{RowOrder, row_order};
+use crate::contributions::RowOrder;
 use crate::error::quoted_path;
 use crate::exchange::{Decisions, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
@@ -84,9 +84,8 @@ pub(super) fn select_within(
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
     let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(&opened, request, key)?);
-    let order = row_order(request.item_order()?, &request.columns, &opened, key)?;
     let wanted = Wanted {
-        counts: possible.counts_users(key)?,
+        counts: true,
         names: again.is_none() && schema.integer_kind().is_none(),
         taken_out: match (lists.remove_items(), request.counts.is_some()) {
             (false, _) => TakenOut::Nothing,
@@ -95,15 +94,16 @@ pub(super) fn select_within(
         },
     };
     let rows = Rows::new(key, stages, &scratch, wanted)?;
-    let read_order = request.read_order(&order);
+    let order = request.read_order(&RowOrder::Any);
     let later = possible.bytes_beside_rows(lists.public_digests().len(), control);
-    match rows.read(opened, (schema.clone(), read_order), &later, |rows| lists.remove_from(rows))? {
+    match rows.read(opened, (schema.clone(), order.clone()), &later, |rows| lists.remove_from(rows))? {
         Read::Stored(rows) => {
-            let gathers = possible.gathers();
-            let asked = Asked { request, lists: &lists, order, key, schema: &schema, gathers };
+            let asked = Asked { request, lists: &lists, order, key, schema: &schema };
             asked.release(rows, again, stages, &scratch)
         }
-        Read::InMemory(contributions) => release_of((contributions, &order), &lists, request, key, control),
+        Read::InMemory(contributions) => {
+            release_of((contributions, &RowOrder::Any), &lists, request, key, control)
+        }
     }
 }
 
@@ -114,8 +114,6 @@ struct Asked<'a> {
     order: RowOrder,
     key: &'a ReleaseKey,
     schema: &'a ItemSchema,
-    /// Whether rounds gather the rows of whole partitions.
-    gathers: bool,
 }
 
 impl Asked<'_> {
@@ -126,16 +124,15 @@ impl Asked<'_> {
         stages: Stages<'_>,
         scratch: &Scratch,
     ) -> Result<Release> {
-        let Self { request, lists, order, key, schema, gathers } = self;
+        let Self { request, lists, order, key, schema } = self;
         let StoredRows { contributions, held, counts, names } = rows;
-        let read_order = request.read_order(&order);
-        // Counting gathers them as well, unless it has rows of its own.
-        let gathers = gathers || request.counts.is_some() && held.is_none();
+        // Counting gathers the rows of whole partitions into tables, and has rows of its own where some were taken out.
+        let gathers = request.counts.is_some() && held.is_none();
         let needed = if gathers { Memory::divided } else { Memory::divided_slightly };
-        let (contributions, stages) = divided(contributions, (&read_order, needed), key, stages, scratch)?;
+        let (contributions, stages) = divided(contributions, (&order, needed), key, stages, scratch)?;
         let held = held
             .map(|held| {
-                let gathered = (&read_order, Memory::divided);
+                let gathered = (&order, Memory::divided);
                 divided(held, gathered, key, stages, scratch).map(|(held, _)| held)
             })
             .transpose()?;
@@ -146,11 +143,11 @@ impl Asked<'_> {
         // Without counts nobody needs the rows after the rounds.
         let held = held.map(Arc::new).or_else(|| request.counts.map(|_| Arc::clone(&contributions)));
         let rounds = Rounds { job: &job, stages, scratch };
-        let decided = rounds.decided(contributions, counts, order)?;
+        let decided = rounds.decided(contributions, counts)?;
         let released = Decisions::unpack(decided.bytes())?;
         let public = lists.public_digests();
         let items = released.iter().map(|(item, _)| item).chain(public.iter().copied());
-        let count = |held: Arc<Stored<i32>>| rounds.noisy_counts(&held, &items.collect::<Vec<_>>());
+        let count = |held: Arc<Stored>| rounds.noisy_counts(&held, &items.collect::<Vec<_>>());
         let numbers = held.map(count).transpose()?;
         let lookup = Lookup { schema, columns: &request.columns, key, control: stages.control };
         let (digests, items) = lookup.items(&released, again, names.as_ref())?;

@@ -1,6 +1,5 @@
 //! Runs a stage of the exchange on what is in scratch: each thread takes ranges of partitions, in ascending order.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::memory::Memory;
 use super::output::{Collected, Output};
 use crate::Result;
-use crate::exchange::{Gather, Lengths, OfStates, Route, Stage};
+use crate::exchange::{Gather, Lengths, Stage, partitioned_batch};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, Tally, parallel};
 use crate::scratch::{Spool, Stored, Writer};
@@ -35,7 +34,7 @@ impl Stages<'_> {
     }
 
     /// A writer to scratch for one thread.
-    pub(super) fn writer<'s, L: Route>(&self, spool: &'s Spool<L>) -> Writer<'s, L> {
+    pub(super) fn writer<'s>(&self, spool: &'s Spool) -> Writer<'s> {
         spool.writer(self.memory.written)
     }
 
@@ -44,9 +43,9 @@ impl Stages<'_> {
     ///
     /// # Errors
     /// The first error of any thread; the others stop at their next value.
-    pub(super) fn run<L: Route, S: Stage, O: Output>(
+    pub(super) fn run<S: Stage, O: Output>(
         &self,
-        stored: &Stored<L>,
+        stored: &Stored,
         stage: impl Fn() -> Result<S> + Sync,
         output: impl Fn() -> O + Sync,
     ) -> Result<()> {
@@ -63,33 +62,23 @@ impl Stages<'_> {
         })
     }
 
-    /// Partitions that are worked on one by one, by one thread. Progress is counted as they are taken.
-    ///
-    /// # Errors
-    /// [`crate::Error::MemoryLimit`] if one is too large.
-    pub(super) fn one_by_one(&self, parts: Vec<Part>) -> Result<impl Iterator<Item = Part>> {
-        self.memory.for_partitions(largest(&parts))?;
-        let tally = self.control.tally(WORKING, parts.len());
-        Ok(parts.into_iter().inspect(move |_| tally.add(1)))
-    }
-
     /// Do `work` with every value by itself. Each thread starts with a value of its own, which `end` takes.
     ///
     /// # Errors
     /// As [`Stages::run`].
-    pub(super) fn each_value<L: Route, T>(
+    pub(super) fn each_value<T>(
         &self,
-        stored: &Stored<L>,
+        stored: &Stored,
         start: impl Fn() -> T + Sync,
-        work: impl Fn(&mut T, L, &[u8]) -> Result<()> + Sync,
+        work: impl Fn(&mut T, i32, &[u8]) -> Result<()> + Sync,
         end: impl Fn(T) -> Result<()> + Sync,
     ) -> Result<()> {
         self.each(
             (0..stored.values().len()).collect(),
             || (start(), Vec::new()),
             |(own, value), at| {
-                let route = stored.read(at, value)?;
-                work(own, route, value)
+                let partition = stored.read(at, value)?;
+                work(own, partition, value)
             },
             |(own, _)| end(own),
         )
@@ -124,9 +113,9 @@ impl Stages<'_> {
     ///
     /// # Errors
     /// As [`Stages::run`].
-    pub(super) fn each_partition<L: Route, T>(
+    pub(super) fn each_partition<T>(
         &self,
-        stored: &Stored<L>,
+        stored: &Stored,
         start: impl Fn() -> T + Sync,
         work: impl Fn(&mut T, i32, Range<usize>) -> Result<()> + Sync,
         end: impl Fn(T) -> Result<()> + Sync,
@@ -151,42 +140,13 @@ impl Stages<'_> {
     /// As [`Stages::run`].
     pub(super) fn users_by_size(
         &self,
-        contributions: &Stored<i32>,
+        contributions: &Stored,
         sizes: &[u32],
         key: &ReleaseKey,
     ) -> Result<Vec<u64>> {
         let (lengths, counted) = (Lengths::new(sizes.to_vec()), Collected::default());
         self.run(contributions, || Ok(Gather::new(&lengths, key, self.memory.sizes)), || &counted)?;
         Ok(lengths.total(counted.packed().bytes()))
-    }
-
-    /// Run a stage on each partition of users by itself: first on its states, then on its contributions.
-    ///
-    /// # Errors
-    /// As [`Stages::run`].
-    pub(super) fn run_by_partition<S: Stage, O: Output>(
-        &self,
-        contributions: &Stored<i32>,
-        states: &Stored<OfStates>,
-        stage: impl Fn() -> Result<S> + Sync,
-        output: impl Fn() -> O + Sync,
-    ) -> Result<()> {
-        let (users, known) = (parts(contributions), parts(states));
-        let together = largest(&users).saturating_add(largest(&known));
-        let threads = self.memory.for_partitions(together)?.threads;
-        let mut known: BTreeMap<i32, Part> = known.into_iter().map(|part| (part.partition, part)).collect();
-        let tasks = users.into_iter().map(|part| (known.remove(&part.partition), part)).collect();
-        let queue = Queue::new(tasks, self.control, contributions.values().len() + states.values().len());
-        queue.work(threads, || {
-            while let Some((known, users)) = queue.next() {
-                let mut task = Task { stage: stage()?, output: output(), queue: &queue };
-                // Without states none of the items is left.
-                known.map_or(Ok(()), |known| task.push(states, known.values))?;
-                task.push(contributions, users.values)?;
-                task.end()?;
-            }
-            Ok(())
-        })
     }
 }
 
@@ -234,13 +194,13 @@ struct Task<'a, T, S, O> {
 
 impl<T: Send, S: Stage, O: Output> Task<'_, T, S, O> {
     /// Push a range of values, unless another thread has failed: then what this one makes is not used.
-    fn push<L: Route>(&mut self, stored: &Stored<L>, range: Range<usize>) -> Result<()> {
+    fn push(&mut self, stored: &Stored, range: Range<usize>) -> Result<()> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         for at in range.clone() {
             let mut value = Vec::new();
-            let route = stored.read(at, &mut value)?;
+            let partition = stored.read(at, &mut value)?;
             bytes += value.len();
-            rows.push((route, value));
+            rows.push((partition, value));
             if bytes < READ && at + 1 < range.end {
                 continue;
             }
@@ -248,7 +208,7 @@ impl<T: Send, S: Stage, O: Output> Task<'_, T, S, O> {
             if self.queue.has_failed() {
                 return Ok(());
             }
-            for made in self.stage.push(L::batch(&rows)?)? {
+            for made in self.stage.push(partitioned_batch(&rows)?)? {
                 self.output.take(&made)?;
             }
             self.queue.tally.add(rows.len());
@@ -274,10 +234,9 @@ pub(super) struct Part {
 }
 
 /// The partitions, in ascending order.
-pub(super) fn parts<L: Route>(stored: &Stored<L>) -> Vec<Part> {
+pub(super) fn parts(stored: &Stored) -> Vec<Part> {
     let mut found: Vec<Part> = Vec::new();
-    for (at, (route, len)) in stored.values().enumerate() {
-        let partition = route.partition();
+    for (at, (partition, len)) in stored.values().enumerate() {
         match found.last_mut().filter(|part| part.partition == partition) {
             Some(part) => (part.values.end, part.bytes) = (at + 1, part.bytes + len),
             None => found.push(Part { partition, values: at..at + 1, bytes: len }),

@@ -13,7 +13,7 @@ pub(super) struct StraightRows<'a> {
     pub(super) stages: Stages<'a>,
     pub(super) partitions: Partitions,
     pub(super) dictionaries: Dictionaries,
-    pub(super) writer: Writer<'a, i32>,
+    pub(super) writer: Writer<'a>,
     pub(super) census: Option<Census<'a>>,
     pub(super) lister: Lister,
     pub(super) packed: Vec<u8>,

@@ -22,9 +22,9 @@ use crate::task::{self, Calibrated, ListStamp, Release, Request, SelectRequest};
 use crate::{Error, Result};
 
 mod counts;
+mod divided;
 mod errors;
 mod fits;
-mod orders;
 mod together;
 mod top_k;
 
@@ -125,13 +125,10 @@ fn little(table: u64, threads: usize) -> Memory {
         table,
         stage: 1 << 39,
         threads,
-        sizes: Sizes { rows: 50, weights: 40, returned: 200 },
+        sizes: Sizes { rows: 50, ..Sizes::default() },
         partitions: 5,
-        shared: usize::MAX,
-        frequent: usize::MAX,
-        candidate_bytes: usize::MAX,
         summed: 30,
-        numbered_bytes: usize::MAX,
+        coded: usize::MAX,
         straight: 200,
         written: 300,
     }
@@ -205,10 +202,7 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
     for from in ALL {
         let request = request(MECHANISMS[5], from, 5, 0.5);
         for (table, threads) in [(1 << 16, 4), (1 << 20, 2)] {
-            let memory = Memory {
-                sizes: Sizes { rows: 3000, weights: 1000, returned: 5000 },
-                ..little(table, threads)
-            };
+            let memory = Memory { sizes: Sizes { rows: 3000, ..Sizes::default() }, ..little(table, threads) };
             assert!(same(&rows, from, &request, memory) > 20);
         }
     }
@@ -242,10 +236,8 @@ proptest! {
         bound in 1_u32..4,
         threads in 1_usize..4,
         partitions in 1_u32..9,
-        shared in prop::sample::select(&[0, 3, usize::MAX][..]),
     ) {
-        let memory =
-            Memory { partitions, shared, candidate_bytes: shared.saturating_mul(16), numbered_bytes: shared.saturating_mul(1000), ..little(0, threads) };
+        let memory = Memory { partitions, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }
@@ -254,32 +246,8 @@ proptest! {
 fn users_with_caps_make_the_release_of_memory() {
     let rows = rare_and_common(60, 62);
     for epsilon in [3.0, 8.0] {
-        for shared in [0, usize::MAX] {
-            let memory = Memory { numbered_bytes: shared, ..little(20_000, 2) };
-            let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
-            assert!(same(&rows, From::Integers, &request, memory) > 0);
-        }
-    }
-}
-
-#[test]
-fn states_of_items_that_exceed_memory_travel_to_their_users() {
-    let rows = some_rows(400);
-    for mechanism in &MECHANISMS[8..] {
-        let memory = Memory { numbered_bytes: 0, ..little(2000, 2) };
-        assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
-    }
-}
-
-/// That there are too many candidates turns out beforehand, or while they get their codes.
-#[test]
-fn weights_of_candidates_that_exceed_memory_go_by_way_of_the_disk() {
-    let rows = some_rows(400);
-    for mechanism in &MECHANISMS[..8] {
-        for candidates in [0, 3200, 4000] {
-            let memory = Memory { candidate_bytes: candidates, ..little(2000, 2) };
-            assert!(same(&rows, From::Texts, &request(mechanism, From::Texts, 9, 3.0), memory) > 0);
-        }
+        let request = request(r#"{"name": "steered", "rounds": 10}"#, From::Integers, 60, epsilon);
+        assert!(same(&rows, From::Integers, &request, little(20_000, 2)) > 0);
     }
 }
 

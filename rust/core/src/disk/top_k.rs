@@ -102,7 +102,7 @@ fn drawn(
     let job = top_k.job().clone().with_sizes(stages.memory.sizes);
     let rounds = Rounds { job: &job, stages, scratch };
     let wanted = if top_k.is_discovery() {
-        Some(rounds.decided(Arc::clone(&contributions), counts, RowOrder::Any)?)
+        Some(rounds.decided(Arc::clone(&contributions), counts)?)
     } else {
         top_k.listed()
     };

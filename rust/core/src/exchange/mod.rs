@@ -48,10 +48,12 @@ pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, one_thread, unpacked};
+pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };
 pub use stage::{Both, Stage};
-pub(crate) use wire::{ByDigest, Dictionaries, Lister, OfMessages, OfStates, Partitions, Route, item_hash};
+pub(crate) use wire::{
+    ByDigest, Dictionaries, Lister, Partitions, item_hash, partitioned_batch, partitioned_values,
+};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -24,6 +24,11 @@ mechanisms_by_name! {
 }
 
 impl MechanismSpec {
+    /// Mechanisms for rows beyond memory, as one writes them: `Steered(reach=3)` and `Sips()`.
+    pub(crate) fn beyond_memory() -> [Self; 2] {
+        [Self::Steered(Steered { reach: 3, ..Steered::default() }), Self::Sips(Sips::default())]
+    }
+
     /// The two mechanisms and the rule, if a look at the data chooses the mechanism.
     #[must_use]
     pub fn choice(&self) -> Option<&ByLength<Self>> {

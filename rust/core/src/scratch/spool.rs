@@ -12,12 +12,12 @@ const WRITTEN: usize = 1 << 22;
 
 /// A scratch file that is being written.
 #[derive(Debug)]
-pub(crate) struct Spool<L> {
+pub(crate) struct Spool {
     file: ScratchFile,
-    index: Mutex<Vec<(L, Block)>>,
+    index: Mutex<Vec<(i32, Block)>>,
 }
 
-impl<L: Copy + Ord> Spool<L> {
+impl Spool {
     /// # Errors
     /// [`Error::File`] if the folder takes no file.
     pub(crate) fn new(scratch: &Scratch) -> Result<Self> {
@@ -25,7 +25,7 @@ impl<L: Copy + Ord> Spool<L> {
     }
 
     /// A writer for one thread, which writes when it has `most` bytes, or 4 MiB.
-    pub(crate) fn writer(&self, most: usize) -> Writer<'_, L> {
+    pub(crate) fn writer(&self, most: usize) -> Writer<'_> {
         Writer {
             spool: self,
             most: most.min(WRITTEN),
@@ -36,7 +36,7 @@ impl<L: Copy + Ord> Spool<L> {
     }
 
     /// End writing. The values of a label come in the order in which they were written.
-    pub(crate) fn stored(self) -> Stored<L> {
+    pub(crate) fn stored(self) -> Stored {
         let mut index = self.index.into_inner().unwrap_or_else(PoisonError::into_inner);
         index.sort_unstable_by_key(|(label, block)| (*label, block.offset));
         Stored { file: self.file, index }
@@ -45,20 +45,20 @@ impl<L: Copy + Ord> Spool<L> {
 
 /// Collects the values of one thread. They are written by [`Writer::flush`] at the latest.
 #[derive(Debug)]
-pub(crate) struct Writer<'a, L> {
-    spool: &'a Spool<L>,
+pub(crate) struct Writer<'a> {
+    spool: &'a Spool,
     most: usize,
     bytes: Vec<u8>,
     lens: Vec<u32>,
-    labels: Vec<L>,
+    labels: Vec<i32>,
 }
 
-impl<L: Copy + Ord> Writer<'_, L> {
+impl Writer<'_> {
     /// Add a value.
     ///
     /// # Errors
     /// [`Error::File`] if the disk or the limit is full; [`Error::Capacity`] for a value beyond 4 GiB.
-    pub(crate) fn push(&mut self, label: L, value: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, label: i32, value: &[u8]) -> Result<()> {
         self.lens.push(block_len(value.len())?);
         self.labels.push(label);
         self.bytes.extend_from_slice(value);
@@ -85,15 +85,15 @@ impl<L: Copy + Ord> Writer<'_, L> {
 
 /// A scratch file that is complete.
 #[derive(Debug)]
-pub(crate) struct Stored<L> {
+pub(crate) struct Stored {
     file: ScratchFile,
     /// Labels and blocks, in order of labels.
-    index: Vec<(L, Block)>,
+    index: Vec<(i32, Block)>,
 }
 
-impl<L: Copy + Ord> Stored<L> {
+impl Stored {
     /// The label of each value and its length, in order of labels.
-    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = (L, u64)> + '_ {
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = (i32, u64)> + '_ {
         self.index.iter().map(|(label, block)| (*label, block.len.into()))
     }
 
@@ -101,7 +101,7 @@ impl<L: Copy + Ord> Stored<L> {
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be read, or is not what was written.
-    pub(crate) fn read(&self, at: usize, value: &mut Vec<u8>) -> Result<L> {
+    pub(crate) fn read(&self, at: usize, value: &mut Vec<u8>) -> Result<i32> {
         let (label, block) =
             *self.index.get(at).ok_or(Error::Internal("there is no such value in scratch"))?;
         self.file.read(block, value)?;

@@ -18,7 +18,7 @@ fn files_in(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
-fn written(scratch: &Scratch, values: &[(i32, Vec<u8>)], most: usize) -> Stored<i32> {
+fn written(scratch: &Scratch, values: &[(i32, Vec<u8>)], most: usize) -> Stored {
     let spool = Spool::new(scratch).unwrap();
     let mut writer = spool.writer(most);
     for (label, value) in values {
@@ -28,12 +28,12 @@ fn written(scratch: &Scratch, values: &[(i32, Vec<u8>)], most: usize) -> Stored<
     spool.stored()
 }
 
-fn read(stored: &Stored<i32>) -> crate::Result<Vec<(i32, Vec<u8>)>> {
+fn read(stored: &Stored) -> crate::Result<Vec<(i32, Vec<u8>)>> {
     let mut value = Vec::new();
     (0..stored.values().len()).map(|at| Ok((stored.read(at, &mut value)?, value.clone()))).collect()
 }
 
-fn raw(stored: &Stored<i32>) -> Vec<u8> {
+fn raw(stored: &Stored) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(stored.file().metadata().unwrap().len()).unwrap()];
     read_exact_at(stored.file(), &mut bytes, 0).unwrap();
     bytes
@@ -233,7 +233,7 @@ fn a_folder_that_is_gone_is_named() {
     folder.close().unwrap();
     // What was written is still there, because the file never had a name.
     assert_eq!(read(&stored).unwrap(), [(1, vec![3; 10])]);
-    let error = Spool::<i32>::new(&scratch).unwrap_err().to_string();
+    let error = Spool::new(&scratch).unwrap_err().to_string();
     assert!(error.contains(&path.display().to_string()) && error.contains("scratch="), "{error}");
 }
 

@@ -39,7 +39,7 @@ impl Greedy {
     }
 
     /// Let one user give its unit.
-    pub(super) fn visit(self, items: &[u32], weights: &mut [u64]) {
+    fn visit(self, items: &[u32], weights: &mut [u64]) {
         let mut left = UNIT;
         for &item in items {
             let weight = &mut weights[item as usize];

@@ -15,7 +15,6 @@ use super::order::Visits;
 use super::spread::FULL_IMPORTANCE;
 use super::spread::{scale, weight_at};
 use crate::Result;
-use crate::bounding::BoundedContributions;
 use crate::numeric::{FRACTION_BITS, UNIT};
 use crate::runtime::{WEIGHING, parallel};
 
@@ -65,20 +64,6 @@ impl Mad {
         histogram.set((0..sums.firm.len()).map(|item| sums.weight(item, self)));
         visits.control.release_memory(charged);
         Ok(())
-    }
-
-    /// Add what some users give, for an engine that has a part of the users. Importances are by code.
-    pub(crate) fn give_all(self, users: &BoundedContributions, importances: &[u16], sums: &Sums) {
-        let importance = |item: u32| importances[item as usize];
-        (0..users.users()).for_each(|user| self.give(&User::new(users.kept_items(user), importance), sums));
-    }
-
-    /// Add what the same users put on their items, when the weights that can return are those of all users.
-    pub(crate) fn give_back_all(self, users: &BoundedContributions, importances: &[u16], sums: &Sums) {
-        let importance = |item: u32| importances[item as usize];
-        (0..users.users()).for_each(|user| {
-            self.give_back(&User::new(users.kept_items(user), importance), sums);
-        });
     }
 
     /// Whether the weights of a user with `full` items of full importance can return.
@@ -169,7 +154,7 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
 
 /// The sums of each item code.
 #[derive(Debug)]
-pub(crate) struct Sums {
+struct Sums {
     /// Weights that never return.
     firm: Vec<AtomicU64>,
     /// Weights that return beyond the limit.
@@ -180,7 +165,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub(crate) fn new(codes: usize) -> Self {
+    fn new(codes: usize) -> Self {
         let zeros = || (0..codes).map(|_| AtomicU64::new(0)).collect();
         Self { firm: zeros(), loose: zeros(), high: zeros(), low: zeros() }
     }
@@ -194,27 +179,8 @@ impl Sums {
         self.low[item as usize].fetch_add(weight & u64::from(u32::MAX), Ordering::Relaxed);
     }
 
-    /// Add what users gave to an item of a part of the users.
-    pub(crate) fn add_given(&self, item: usize, part: &Self, of_part: usize) {
-        for (sum, part) in [(&self.firm, &part.firm), (&self.loose, &part.loose)] {
-            sum[item].fetch_add(part[of_part].load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
-
-    /// Add what users put on an item of a part of the users.
-    pub(crate) fn add_put(&self, item: usize, part: &Self, of_part: usize) {
-        for (sum, part) in [(&self.high, &part.high), (&self.low, &part.low)] {
-            sum[item].fetch_add(part[of_part].load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-    }
-
-    /// Take the weight that can return from an item of all users.
-    pub(crate) fn copy_loose(&self, item: usize, all: &Self, of_all: usize) {
-        self.loose[item].store(all.loose[of_all].load(Ordering::Relaxed), Ordering::Relaxed);
-    }
-
     /// The weight of an item, when all is given and put.
-    pub(crate) fn weight(&self, item: usize, mad: Mad) -> u64 {
+    fn weight(&self, item: usize, mad: Mad) -> u64 {
         let load = |sum: &[AtomicU64]| sum[item].load(Ordering::Relaxed);
         let put = (u128::from(load(&self.high)) << u32::BITS) + u128::from(load(&self.low));
         load(&self.firm) + load(&self.loose).min(mad.limit) + in_units(put)

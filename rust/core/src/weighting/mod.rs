@@ -13,21 +13,17 @@ mod round;
 mod spread;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 pub use greedy::Greedy;
 pub use histogram::WeightHistogram;
 pub use kind::{ALL_ITEMS, Weighting};
 pub use mad::Mad;
-pub(crate) use mad::Sums;
 pub use matching::Matching;
 pub(crate) use norm::L2Norm;
-pub(crate) use order::user_order;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use round::{Guidance, weigh_round};
 pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread, square};
 pub use spread::{FULL_IMPORTANCE, SHARES};
-pub(crate) use walk::Walk;
 
 pub use crate::numeric::{FRACTION_BITS, UNIT};

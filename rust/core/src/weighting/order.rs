@@ -72,15 +72,10 @@ impl Visits<'_> {
     }
 }
 
-/// The order of users: each has a word of its own, and they come by ascending words.
-pub(crate) fn user_order(key: &ReleaseKey) -> Words {
-    Words::new(key, Purpose::Order, 0)
-}
-
 /// Users by ascending PRF(key, "order", user), whose words are distinct.
 fn in_order(digests: &[Digest], key: &ReleaseKey) -> Vec<u32> {
     let mut words = vec![0; digests.len()];
-    let order = user_order(key);
+    let order = Words::new(key, Purpose::Order, 0);
     order.fill(digests, &mut words);
     let mut words: Vec<u64> = words.into_iter().zip(0..).map(|(word, user)| with_code(word, user)).collect();
     words.sort_unstable();

@@ -36,17 +36,6 @@ impl PolicyL1 {
         u64::from(self.passes) * self.budget(1).div_ceil(k)
     }
 
-    /// The descent in multiples of `quantum >= 1`, without items.
-    pub(super) fn descent(self, quantum: u64) -> Descent {
-        Descent {
-            cutoff: self.cutoff / quantum,
-            budget: self.budget(quantum),
-            slots: Vec::new(),
-            open: Vec::new(),
-            turns: Vec::new(),
-        }
-    }
-
     /// Bytes of an item while the weights are found.
     pub(super) const ITEM_BYTES: usize = size_of::<Slot>();
 
@@ -63,8 +52,13 @@ impl PolicyL1 {
     ) -> Result<()> {
         let quantum = quantum.max(1);
         let charged = visits.charge(Self::ITEM_BYTES)?;
-        let mut descent = self.descent(quantum);
-        descent.slots = visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect();
+        let mut descent = Descent {
+            cutoff: self.cutoff / quantum,
+            budget: self.budget(quantum),
+            slots: visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect(),
+            open: Vec::new(),
+            turns: Vec::new(),
+        };
         visits.run(self.passes, |items| descent.visit(items, |tied| visits.by_digest(tied)))?;
         histogram.set(descent.slots.iter().map(|slot| slot.weight * quantum));
         visits.control.release_memory(charged);
@@ -74,19 +68,19 @@ impl PolicyL1 {
 
 /// An item: its weight, and the leading bits of its digest, by which turns are taken.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slot {
+struct Slot {
     /// In quanta.
-    pub(super) weight: u64,
-    pub(super) turn: u64,
+    weight: u64,
+    turn: u64,
 }
 
 /// The items in the middle of a round.
 #[derive(Debug)]
-pub(super) struct Descent {
+struct Descent {
     /// In quanta, as the budget and all weights.
     cutoff: u64,
     budget: u64,
-    pub(super) slots: Vec<Slot>,
+    slots: Vec<Slot>,
     /// The items of the present user that are below the cutoff.
     open: Vec<u32>,
     turns: Vec<u64>,
@@ -94,7 +88,7 @@ pub(super) struct Descent {
 
 impl Descent {
     /// Let one user place its units. `tie` sorts items whose turns are equal.
-    pub(super) fn visit(&mut self, items: &[u32], tie: impl Fn(&mut [u32])) {
+    fn visit(&mut self, items: &[u32], tie: impl Fn(&mut [u32])) {
         let least_gap = self.collect_open(items);
         let mut left = self.budget;
         if self.open.is_empty() {

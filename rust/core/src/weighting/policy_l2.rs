@@ -55,22 +55,6 @@ impl PolicyL2 {
         ((UNIT * UNIT) / u64::from(k.max(1))).isqrt().saturating_sub(2)
     }
 
-    /// The descent of users of at most `bound` items, without items.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for a cutoff that no calibration gives.
-    pub(super) fn descent(self, bound: u32) -> Result<Descent> {
-        let grid_bits =
-            grid_bits(self.cutoff, bound).ok_or(Error::Internal("a cutoff whose gaps do not fit 63 bits"))?;
-        Ok(Descent {
-            cutoff: self.cutoff << grid_bits,
-            budget: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),
-            grid_bits,
-            weights: Vec::new(),
-            gaps: Vec::new(),
-        })
-    }
-
     /// Bytes of an item while the weights are found.
     pub(super) const ITEM_BYTES: usize = size_of::<u64>();
 
@@ -81,8 +65,15 @@ impl PolicyL2 {
     /// `norm`. Every held item has weight.
     pub(super) fn weigh(self, visits: Visits<'_>, histogram: &mut WeightHistogram) -> Result<()> {
         let charged = visits.charge(Self::ITEM_BYTES)?;
-        let mut descent = self.descent(visits.contributions.bound())?;
-        descent.weights = vec![0; visits.contributions.vocabulary().code_bound()];
+        let grid_bits = grid_bits(self.cutoff, visits.contributions.bound())
+            .ok_or(Error::Internal("a cutoff whose gaps do not fit 63 bits"))?;
+        let mut descent = Descent {
+            cutoff: self.cutoff << grid_bits,
+            budget: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),
+            grid_bits,
+            weights: vec![0; visits.contributions.vocabulary().code_bound()],
+            gaps: Vec::new(),
+        };
         visits.run(self.passes, |items| descent.visit(items))?;
         histogram.set(descent.weights.iter().map(|weight| descent.in_grid_steps(*weight)));
         visits.control.release_memory(charged);
@@ -103,24 +94,24 @@ fn ceil_sqrt(n: u64) -> u64 {
 
 /// The items in the middle of a round.
 #[derive(Debug)]
-pub(super) struct Descent {
+struct Descent {
     /// In fine steps, like all weights that follow.
     cutoff: u64,
     budget: u64,
     grid_bits: u32,
-    pub(super) weights: Vec<u64>,
+    weights: Vec<u64>,
     /// The gaps of the present user's items.
     gaps: Vec<u64>,
 }
 
 impl Descent {
     /// A weight in grid steps, rounded down.
-    pub(super) fn in_grid_steps(&self, weight: u64) -> u64 {
+    fn in_grid_steps(&self, weight: u64) -> u64 {
         weight >> self.grid_bits
     }
 
     /// Let one user take its step.
-    pub(super) fn visit(&mut self, items: &[u32]) {
+    fn visit(&mut self, items: &[u32]) {
         let (weights, cutoff) = (&mut self.weights, self.cutoff);
         self.gaps.clear();
         self.gaps.extend(items.iter().map(|item| cutoff - weights[*item as usize]));

@@ -25,7 +25,7 @@ fn repeated(users: i64) -> Rows {
 fn users_of_released_items_are_counted_as_in_memory() {
     let rows = some_rows(400);
     for (n, from) in ALL.into_iter().enumerate() {
-        for mechanism in [MECHANISMS[4], MECHANISMS[6], MECHANISMS[8], r#"{"name": "mad", "alpha": 3.0}"#] {
+        for mechanism in [MECHANISMS[4], MECHANISMS[6], MECHANISMS[8]] {
             let request = counted(mechanism, from, n % 2 == 0, None);
             let memory = little(2000, 1 + n % 3);
             assert!(same(&rows, from, &request, memory) > 0, "{mechanism}");
@@ -38,11 +38,8 @@ fn users_of_released_items_are_counted_as_in_memory() {
 #[test]
 fn rows_of_released_items_are_counted_as_in_memory() {
     let rows = repeated(300);
-    let greedy = [r#"{"name": "unit_greedy"}"#, r#"{"name": "mad", "alpha": 3.0}"#];
     for (n, from) in ALL.into_iter().enumerate() {
-        for mechanism in
-            [MECHANISMS[4], MECHANISMS[8], MECHANISMS[10], MECHANISMS[11]].into_iter().chain(greedy)
-        {
+        for mechanism in [MECHANISMS[4], MECHANISMS[8], MECHANISMS[10], MECHANISMS[11]] {
             let most = [1, 3, 1_000_000][n % 3];
             let request = counted(mechanism, from, n % 2 == 0, Some(most));
             // Partitions that are too large are divided again, and so are those of the rows before any was taken out.

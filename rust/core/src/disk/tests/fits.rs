@@ -3,7 +3,6 @@
 
 use super::super::top_k::top_k_within;
 use super::counts::counted;
-use super::orders::REACTIVE;
 use super::top_k::{TOP_K, top_k};
 use super::*;
 
@@ -67,8 +66,7 @@ fn selected(rows: &[(i64, i64)], request: &SelectRequest, threads: usize) -> boo
 /// With sizes around those at which rows, grouping or rounds begin to need more.
 #[test]
 fn no_job_with_scratch_ends_at_the_limit() {
-    let mechanisms = MECHANISMS[1..].iter().chain(&REACTIVE[1..11]).step_by(2);
-    for mechanism in mechanisms.filter(|name| !name.contains("prior")) {
+    for mechanism in MECHANISMS[1..].iter().step_by(2) {
         for (each, held) in [(1, Held::Alone), (1, Held::ByTwo), (1, Held::ByMany), (5, Held::Alone)] {
             let beside =
                 (!mechanism.contains("one_item")).then(|| counted(mechanism, From::Integers, true, Some(3)));
@@ -84,7 +82,7 @@ fn no_job_with_scratch_ends_at_the_limit() {
 /// What each thread takes is not what decides.
 #[test]
 fn no_job_of_many_threads_ends_at_the_limit() {
-    for mechanism in [MECHANISMS[1], MECHANISMS[8], REACTIVE[0], REACTIVE[4], REACTIVE[9]] {
+    for mechanism in [MECHANISMS[1], MECHANISMS[8]] {
         for number in [1500, 2500, 3500] {
             selected(&rows(number, 1, Held::ByTwo), &counted(mechanism, From::Integers, true, None), 64);
         }

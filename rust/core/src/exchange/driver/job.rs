@@ -138,7 +138,7 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// A rule that cannot be made ready.
-    pub(crate) fn candidates(&self, users: UserCounts) -> Result<Candidates> {
+    fn candidates(&self, users: UserCounts) -> Result<Candidates> {
         Ok(Candidates::new(users, self.deciders()?))
     }
 
@@ -157,7 +157,7 @@ impl ExchangeJob {
     }
 
     /// The decider and the noise of a round.
-    pub(crate) fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+    pub(super) fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
         let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
         Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
     }

@@ -41,7 +41,7 @@ impl Partition {
     /// Those of scratch; an interruption; as [`Partition::push`].
     pub(crate) fn read(
         &mut self,
-        contributions: &Stored<i32>,
+        contributions: &Stored,
         values: Range<usize>,
         control: &Control,
     ) -> Result<()> {

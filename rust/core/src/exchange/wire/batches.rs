@@ -41,100 +41,18 @@ impl PartitionedValues {
     /// # Errors
     /// [`Error::Capacity`] for a value that no array can hold.
     pub(crate) fn into_batches(self) -> Result<Vec<RecordBatch>> {
-        let together =
-            |rows: &[(i32, Vec<u8>)]| batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)]);
         let (mut batches, mut small) = (Vec::new(), Vec::new());
         for (partition, packed) in self.0 {
             if packed.len() < LARGE {
                 small.push((partition, packed));
                 continue;
             }
-            batches.extend(in_batches(&std::mem::take(&mut small), together)?);
+            batches.extend(in_batches(&std::mem::take(&mut small), partitioned_batch)?);
             let partition: ArrayRef = Arc::new(Int32Array::from(vec![partition]));
             batches.push(batch([(PARTITION, partition), (PACKED, whole(packed)?)])?);
         }
-        batches.extend(in_batches(&small, together)?);
+        batches.extend(in_batches(&small, partitioned_batch)?);
         Ok(batches)
-    }
-}
-
-/// Where a packed value goes, as the columns of its batch say. Engines that keep values elsewhere take batches apart and
-/// put them together again.
-pub(crate) trait Route: Copy + Ord + Send + Sync {
-    /// The partition.
-    fn partition(self) -> i32;
-    /// The routes and packed values of a batch.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for a batch with other columns.
-    fn values(batch: &RecordBatch) -> Result<Vec<(Self, &[u8])>>;
-    /// A batch of these packed values.
-    ///
-    /// # Errors
-    /// As [`PartitionedValues::into_batches`].
-    fn batch(values: &[(Self, Vec<u8>)]) -> Result<RecordBatch>;
-}
-
-/// The route of contributions, weights and the like: their partition.
-impl Route for i32 {
-    fn partition(self) -> i32 {
-        self
-    }
-
-    fn values(batch: &RecordBatch) -> Result<Vec<(Self, &[u8])>> {
-        Ok(partitioned_values(batch)?.collect())
-    }
-
-    fn batch(rows: &[(Self, Vec<u8>)]) -> Result<RecordBatch> {
-        batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)])
-    }
-}
-
-/// The route of messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OfMessages {
-    /// The partition of items that they go to.
-    partition: i32,
-    /// The partition of users that they come from.
-    source: i32,
-}
-
-impl Route for OfMessages {
-    fn partition(self) -> i32 {
-        self.partition
-    }
-
-    fn values(batch: &RecordBatch) -> Result<Vec<(Self, &[u8])>> {
-        let routes = integers(batch, PARTITION)?.iter().zip(integers(batch, SOURCE)?);
-        let routes = routes.map(|(partition, source)| Self { partition: *partition, source: *source });
-        Ok(routes.zip(bytes(batch, PACKED)?).collect())
-    }
-
-    fn batch(rows: &[(Self, Vec<u8>)]) -> Result<RecordBatch> {
-        let sources = rows.iter().map(|(route, _)| route.source).collect::<Int32Array>();
-        batch([(PARTITION, partitions(rows)), (SOURCE, Arc::new(sources)), (PACKED, values(rows)?)])
-    }
-}
-
-/// The route of states: the partition of users that they go back to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OfStates(i32);
-
-impl Route for OfStates {
-    fn partition(self) -> i32 {
-        self.0
-    }
-
-    fn values(batch: &RecordBatch) -> Result<Vec<(Self, &[u8])>> {
-        Ok(integers(batch, PARTITION)?
-            .iter()
-            .map(|partition| Self(*partition))
-            .zip(bytes(batch, STATES)?)
-            .collect())
-    }
-
-    fn batch(rows: &[(Self, Vec<u8>)]) -> Result<RecordBatch> {
-        batch([(PARTITION, partitions(rows)), (STATES, values(rows)?)])
     }
 }
 
@@ -213,6 +131,14 @@ impl PartitionBuffers {
     }
 }
 
+/// A batch of partitions and packed values.
+///
+/// # Errors
+/// As [`PartitionedValues::into_batches`].
+pub(crate) fn partitioned_batch(rows: &[(i32, Vec<u8>)]) -> Result<RecordBatch> {
+    batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)])
+}
+
 /// Divide rows among batches. Each has at least one row, and at most [`BATCH_BYTES`] unless its only row has more.
 fn in_batches(
     mut rows: &[(i32, Vec<u8>)],
@@ -237,11 +163,11 @@ pub(crate) fn packed_batch(packed: &[u8]) -> Result<RecordBatch> {
     batch([(PACKED, column([packed])?)])
 }
 
-fn partitions<L: Route>(rows: &[(L, Vec<u8>)]) -> ArrayRef {
-    Arc::new(rows.iter().map(|(route, _)| route.partition()).collect::<Int32Array>())
+fn partitions(rows: &[(i32, Vec<u8>)]) -> ArrayRef {
+    Arc::new(rows.iter().map(|(partition, _)| *partition).collect::<Int32Array>())
 }
 
-fn values<L>(rows: &[(L, Vec<u8>)]) -> Result<ArrayRef> {
+fn values(rows: &[(i32, Vec<u8>)]) -> Result<ArrayRef> {
     column(rows.iter().map(|(_, packed)| packed.as_slice()))
 }
 
@@ -280,8 +206,9 @@ pub(crate) type Marked<'a> = (Contents, &'a [u8]);
 
 /// The partitions, sources and packed values of a batch of messages.
 pub(crate) fn partitioned_messages(batch: &RecordBatch) -> Result<Vec<(i32, i32, Marked<'_>)>> {
-    let message = |(OfMessages { partition, source }, packed)| Ok((partition, source, Contents::of(packed)?));
-    OfMessages::values(batch)?.into_iter().map(message).collect()
+    let routes = integers(batch, PARTITION)?.iter().zip(integers(batch, SOURCE)?);
+    let messages = routes.zip(bytes(batch, PACKED)?);
+    messages.map(|((partition, source), packed)| Ok((*partition, *source, Contents::of(packed)?))).collect()
 }
 
 /// The packed values of a batch, whatever its other columns are.

@@ -22,8 +22,8 @@ mod user_counts;
 mod weights;
 
 pub(crate) use batches::{
-    Contents, OfMessages, OfStates, PartitionBuffers, PartitionedValues, Route, packed_batch,
-    partitioned_messages, partitioned_states, partitioned_values,
+    Contents, PartitionBuffers, PartitionedValues, packed_batch, partitioned_batch, partitioned_messages,
+    partitioned_states, partitioned_values,
 };
 pub(crate) use by_digest::{ByDigest, add_up};
 pub(crate) use bytes::{VALUE_BYTES, push_digest, take_digest, take_u32};

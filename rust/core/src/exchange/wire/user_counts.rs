@@ -104,7 +104,7 @@ impl UserCounts {
     }
 
     /// The counts of frequent items, by item hash.
-    pub(crate) fn new(frequent_above: u32, frequent: Vec<(u32, u32)>) -> Self {
+    fn new(frequent_above: u32, frequent: Vec<(u32, u32)>) -> Self {
         Self { frequent_above, frequent: frequent.into_iter().collect::<HashedMap<_, _>>().into() }
     }
 
