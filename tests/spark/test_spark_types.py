@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import types as t
-from spark_support import PRIVACY, arguments, job_of, same, table
+from spark_support import PRIVACY, arguments, same
 
 import dpsel
 import dpsel.spark
 from dpsel.exceptions import SchemaError
-from dpsel.spark import _tasks
-from dpsel.spark._schema import as_declared
 
 pytestmark = pytest.mark.spark
 
@@ -154,33 +151,3 @@ def test_a_collation_joins_no_items(spark, collation) -> None:
     assert found.to_local().to_pylist() == ["TEA ", "tea"]
     lists = dpsel.spark.select_partitions(frame_of(spark, "id", f"array({item})"), **arguments(dpsel.Sips()))
     assert lists.to_local().to_pylist() == ["TEA ", "tea"]
-
-
-@pytest.mark.parametrize(
-    ("found", "declared", "same"),
-    [
-        (pa.large_string(), pa.string(), True),
-        (pa.large_binary(), pa.binary(), True),
-        (pa.timestamp("us", "Asia/Tokyo"), pa.timestamp("us", "UTC"), True),
-        (pa.large_list(pa.field("element", pa.large_string(), False)), pa.list_(pa.string()), True),
-        (pa.string(), pa.int64(), False),
-        (pa.int32(), pa.int64(), False),
-        (pa.binary(), pa.string(), False),
-        (pa.timestamp("us"), pa.timestamp("us", "UTC"), False),
-        (pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC"), False),
-        (pa.list_(pa.int32()), pa.list_(pa.int64()), False),
-        (pa.decimal128(20, 0), pa.decimal128(18, 0), False),
-    ],
-    ids=str,
-)
-def test_a_task_takes_what_is_declared_and_nothing_else(found, declared, same) -> None:
-    """Otherwise a user whose rows come as another type in another partition would be two users."""
-    batch = pa.record_batch([pa.nulls(1, found)], ["column0"])
-    schema = pa.schema([("user", declared)])
-    if same:
-        assert as_declared(batch, schema).schema == pa.schema([("user", found)])
-        return
-    with pytest.raises(
-        SchemaError, match="Spark declares column 'user' as .* but a task got .*declared type"
-    ):
-        list(_tasks.Encode(None, schema, 4, False).work(job_of(table([(1, 2)])), [batch]))

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
-__all__ = ["arrow_type", "check_batches", "quoted", "same_form"]
+__all__ = ["arrow_type", "check_batches", "check_collation", "quoted", "same_form"]
 
+#: The collation that compares bytes.
+_BYTES: Final = "UTF8_BINARY"
 _RECORDS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -49,13 +51,22 @@ def arrow_type(role: str, name: str, kind: Any) -> Any:
             f"{role} column '{name}' of the input has type {kind.simpleString()} of Spark, which is not "
             "supported; use an integer, string, binary, boolean, date or timestamp column, or make one of it"
         )
-    if role == "user" and getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+    check_collation(role, name, getattr(kind, "collation", _BYTES))
+    return known[called]
+
+
+def check_collation(role: str, name: str, collation: str) -> None:
+    """Refuse users under a collation: Spark takes different texts for one user, and the core does not.
+
+    Raises:
+        SchemaError: If the column is one of users, and its texts are not compared by their bytes.
+    """
+    if role == "user" and collation != _BYTES:
         raise SchemaError(
-            f"user column '{name}' of the input has the collation {kind.collation}, under which Spark takes "
+            f"user column '{name}' of the input has the collation {collation}, under which Spark takes "
             "different texts for one user, and dpsel would count them apart; write each user in one way, "
             "such as with lower(), and give the column the collation UTF8_BINARY"
         )
-    return known[called]
 
 
 def same_form(found: Any, declared: Any) -> bool:
