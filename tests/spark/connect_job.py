@@ -51,6 +51,12 @@ def main() -> None:
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     results["top_k"] = [top.to_local().to_pylist(), top.report.to_json(), top.items.count()]
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    named = frame.selectExpr("user", "concat('item ', item) as item")
+    for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):
+        found = dpsel.spark.select_partitions(named, **arguments(mechanism))
+        results[f"large {mechanism.name}"] = [found.to_local().to_pylist(), found.items.count()]
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
     wall = frame.selectExpr("user", "timestamp_ntz'2024-03-31 02:30:00' as item")
     for zone in ("Europe/Berlin", "America/New_York"):
         spark.conf.set("spark.sql.session.timeZone", zone)

@@ -51,6 +51,13 @@ def test_the_same_release(results, name, mechanism) -> None:
     assert len(here) > 3
 
 
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=4)], ids=repr)
+def test_large_types_change_no_release(results, mechanism) -> None:
+    named = table([(user, f"item {item}") for user, item in rows(400, 300)])
+    here = dpsel.select_partitions(named, **arguments(mechanism))
+    assert results[f"large {mechanism.name}"] == [here.to_pylist(), len(here)]
+
+
 def test_rows_are_kept_and_given_back(results) -> None:
     """Otherwise every job would read the table again, which may have other rows then."""
     assert results["kept"] is True

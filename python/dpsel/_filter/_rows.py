@@ -113,12 +113,17 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
 def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
     import pandas as pd
 
+    from dpsel._ingest._frames import with_levels
+
     if not isinstance(data, pd.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame")
-    _named(columns, data.columns)
-    mask = _pandas_mask(keys, data, columns)
+    whole = with_levels(data, columns)
+    _named(columns, whole.columns)
+    mask = _pandas_mask(keys, whole, columns)
     if labels is None:
         return data[[mark == RELEASED for mark in mask]]
+    if whole is not data:
+        raise InvalidParameterError("other= takes the place of an item in a column; pass data.reset_index()")
     made = data.copy()
     replaced = pd.Series([mark not in (RELEASED, NO_ITEM) for mark in mask], index=made.index, dtype=bool)
     for name, label in zip(columns, labels, strict=True):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel._filter._labels import scalar_of
-from dpsel._ingest._spark_types import arrow_type, quoted
+from dpsel._ingest._spark_types import arrow_type, check_batches, quoted
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -23,8 +23,9 @@ def checked_spark(keys: Keys, frame: Any, columns: list[str]) -> list[Any]:
     """Check the types of the columns now, and not when a job runs; return them as Arrow has them."""
     import pyarrow as pa
 
+    check_batches(frame.sparkSession)
     fields = {field.name: field.dataType for field in frame.schema.fields}
-    kinds = [arrow_type(fields[name]) for name in columns]
+    kinds = [arrow_type("item", name, fields[name]) for name in columns]
     # A row without an item: types are looked at where there are rows.
     keys.mask(pa.table([pa.nulls(1, kind) for kind in kinds], names=columns))
     return kinds

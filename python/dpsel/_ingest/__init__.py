@@ -145,6 +145,8 @@ def _files(paths: list[str], file_format: FileFormat | None, *, quoted: bool) ->
 
 
 def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = None) -> Opened:
+    if isinstance(data, type):
+        raise SchemaError(f"{data.__name__} is a class, which has no rows; pass a table that is one")
     library = library_of(data)
     if library == "pyspark":
         # Before the Arrow protocol: from 4.2 on a Spark DataFrame has it, and would stream every partition
@@ -210,6 +212,10 @@ def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
         raise SchemaError(
             f"{with_article(data)} is not a table; name its columns with user= and item=, or pass "
             "data.items() if it maps users to lists of items"
+        )
+    if hasattr(data, "read"):
+        raise SchemaError(
+            f"{type_name(data)} is an open file; pass its path, or the table that a library reads from it"
         )
     if isinstance(data, bytes | bytearray | memoryview) or not isinstance(data, Iterable):
         raise SchemaError(

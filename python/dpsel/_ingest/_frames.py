@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpsel._request import NamedColumns
 
-__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "without_rows"]
+__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "with_levels", "without_rows"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Adapted:
 
 
 def _narrows(columns: NamedColumns, names: Iterable[object]) -> bool:
-    """Whether a table with these names has all of ``columns``, and others to leave behind."""
+    """Whether a table with these names has all of ``columns`` once, and others to leave behind."""
     there = list(names)
-    return 0 < len(columns) < len(there) and set(columns) <= set(there)
+    return 0 < len(columns) < len(there) and all(there.count(name) == 1 for name in columns)
 
 
 def _no_table(library: str, data: object, fix: str) -> SchemaError:
@@ -61,6 +61,7 @@ def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
     if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
         raise _no_table("polars", data, "pass a DataFrame or a LazyFrame")
     check_polars(data.schema, columns)
+    _refuse_wide(data.schema, columns)
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
     readable = _polars_readable(narrow, narrow.schema)
@@ -80,6 +81,18 @@ def _polars_readable(frame: Any, schema: Any) -> Any:
     readable = {pl.Null: pl.String, pl.List(pl.Null): pl.List(pl.String)}
     types = {name: readable[dtype] for name, dtype in schema.items() if dtype in readable}
     return frame.cast(types) if types else frame
+
+
+def _refuse_wide(schema: Any, columns: NamedColumns) -> None:
+    """Refuse integers of 128 bits, which polars exports in a form of its own."""
+    for name in columns:
+        dtype = schema.get(name)
+        inner = getattr(dtype, "inner", None) or dtype
+        if str(inner) in ("Int128", "UInt128"):
+            raise SchemaError(
+                f"column '{name}' has the type {dtype} of polars, and no other library reads it; cast the "
+                "column to Int64, or to String if it has larger numbers"
+            )
 
 
 def _polars_types(schema: Any, columns: NamedColumns) -> Restored:
@@ -103,6 +116,7 @@ def _polars_batches(lazy: Any, columns: NamedColumns) -> Adapted:
     schema = lazy.collect_schema()
     check_polars(schema, columns)
     restored = _polars_types(schema, columns)
+    _refuse_wide(schema, columns)
     if _narrows(columns, schema.names()):
         lazy = lazy.select(columns)
         schema = lazy.collect_schema()
@@ -128,8 +142,8 @@ def _polars_batches(lazy: Any, columns: NamedColumns) -> Adapted:
 
 
 def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
-    if type(data).__name__ in {"Series", "Index"} or type(data).__name__.endswith("Index"):
-        raise SchemaError("a pandas Series or Index has no user column; pass a DataFrame with both columns")
+    if not hasattr(data, "columns") and hasattr(data, "to_frame"):
+        data = _pandas_frame(data, columns)
     if not hasattr(data, "columns") or not hasattr(data, "dtypes"):
         raise _no_table("pandas", data, "pass the DataFrame itself")
     if not hasattr(data, "__arrow_c_stream__"):
@@ -137,7 +151,8 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
             "this version of pandas exports no Arrow stream; update to pandas 2.2, "
             "or pass pyarrow.Table.from_pandas(data)"
         )
-    _refuse_duplicates(columns, data.columns)
+    data = with_levels(data, columns)
+    _refuse_duplicates("pandas DataFrame", columns, data.columns)
     if _narrows(columns, data.columns):
         data = data[columns]
     elif not set(columns) <= set(data.columns):
@@ -176,12 +191,36 @@ def _pandas_names(data: Any) -> list[str]:
     return [*map(str, data.columns), *named]
 
 
-def _refuse_duplicates(columns: NamedColumns, names: Iterable[object]) -> None:
+def _pandas_frame(data: Any, columns: NamedColumns) -> Any:
+    """Return a Series or an Index with all of the columns, of which most are levels of its index."""
+    is_index = not hasattr(data, "index")
+    frame = data.to_frame(index=False) if is_index else data.to_frame()
+    if set(columns) <= {*frame.columns, *frame.index.names}:
+        return frame
+    raise SchemaError(
+        "a pandas Series or Index has no user column; pass a DataFrame with both columns, or name the levels "
+        "of its index with user= and item="
+    )
+
+
+def with_levels(data: Any, columns: Iterable[str]) -> Any:
+    """Return the data with the levels of its index that are named as columns, as ``reset_index`` has them."""
+    levels = [name for name in dict.fromkeys(columns) if name not in data.columns]
+    # A name that is missing is left for the core to report, with all that are there.
+    if not levels or not set(levels) <= set(data.index.names):
+        return data
+    _refuse_duplicates("index of the pandas DataFrame", levels, data.index.names)
+    # The columns that are needed alone: the others may have names that no column can be put beside.
+    there = [name for name in dict.fromkeys(columns) if name in data.columns]
+    return data.loc[:, data.columns.isin(there)].reset_index(level=levels)
+
+
+def _refuse_duplicates(table: str, columns: Iterable[object], names: Iterable[object]) -> None:
     there = Counter(names)
     if twice := next((name for name in columns if there[name] > 1), None):
         raise SchemaError(
-            f"the pandas DataFrame has several columns named '{twice}', and user= and item= must each name "
-            "one; rename them, for example with data.columns = [...]"
+            f"the {table} has several columns named '{twice}', and user= and item= must each name one; "
+            "rename them, for example with data.columns = [...]"
         )
 
 
@@ -206,6 +245,8 @@ def _pandas_types(data: Any, columns: NamedColumns) -> Restored:
 
 def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
     if hasattr(data, "scanner"):
+        # A scan fails on other columns of one name, too.
+        _refuse_duplicates("pyarrow Dataset", data.schema.names, data.schema.names)
         names = list(columns) if _narrows(columns, data.schema.names) else None
         reader = data.scanner(columns=names).to_reader()
         restored = _pyarrow_types(data.schema, columns)

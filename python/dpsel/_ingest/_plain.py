@@ -7,11 +7,13 @@ otherwise, which gives the same release.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name, with_article
+from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import SchemaError
 from dpsel.quoting import quoted
 
@@ -22,6 +24,7 @@ __all__ = ["Plain", "of_columns", "of_numpy", "of_records", "of_scipy"]
 
 #: NumPy's kinds of types whose `tolist` gives keys: integers, bools, texts, bytes, objects.
 _LISTED: Final = "iubUSO"
+_INEXACT: Final = "fc"
 #: As many names of columns are listed in an error, as for tables.
 _SHOWN: Final = 20
 
@@ -72,7 +75,7 @@ def of_columns(data: Mapping[Any, Any], columns: NamedColumns) -> Plain | None:
         return None
     values = [data[name] for name in columns]
     for name, column in zip(columns, values, strict=True):
-        if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+        if isinstance(column, str | bytes | AbstractSet | Mapping) or _size(column) is None:
             raise SchemaError(
                 f"column '{name}' is {with_article(column)}; give a list or an array of its values"
             )
@@ -148,10 +151,9 @@ def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
     lengths = {len(column) for column in values}
     if len(lengths) > 1:
         raise SchemaError("the columns have different lengths; give one value for each row in all of them")
-    arrays = all(hasattr(column, "dtype") and hasattr(column, "tolist") for column in values)
-    if arrays and any(column.ndim != 1 for column in values):
+    if any(getattr(column, "ndim", 1) != 1 for column in values):
         raise SchemaError("a column has several dimensions; give one value for each row")
-    if arrays and all(column.dtype.kind != "O" for column in values) and find_spec("pyarrow"):
+    if all(map(_declares_type, values)) and find_spec("pyarrow"):
         return Plain(_arrow(columns, values), is_table=True, has_named_columns=named)
     listed = [_listed(name, column) for name, column in zip(columns, values, strict=True)]
     split = len(columns.users)
@@ -167,12 +169,27 @@ def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
 def _arrow(columns: NamedColumns, values: list[Any]) -> Any:
     import pyarrow as pa
 
-    return pa.table(dict(zip(columns, map(pa.array, values), strict=True)))
+    # Arrays of pyarrow stay what they are.
+    arrays = [column if library_of(column) == "pyarrow" else pa.array(column) for column in values]
+    return pa.table(dict(zip(columns, arrays, strict=True)))
+
+
+def _declares_type(column: Any) -> bool:
+    """Whether a column says what its values are: of pyarrow or NumPy, or of pandas without objects."""
+    return library_of(column) == "pyarrow" or getattr(getattr(column, "dtype", None), "kind", "O") != "O"
 
 
 def _listed(name: str, column: Any) -> Sequence[Any]:
-    if not hasattr(column, "dtype"):
-        return list(column)
+    if not hasattr(getattr(column, "dtype", None), "kind"):
+        # As Python values: those of pyarrow and polars, and of a column of lists.
+        of_library = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+        return list(column) if of_library is None else list(of_library())
+    if column.dtype.kind in _INEXACT:
+        raise SchemaError(
+            f"column '{name}' holds floating-point numbers, which have no exact equality; round them to "
+            "integers, or format them as texts; where pandas made floats of integers because a value is "
+            "missing, write astype('Int64')"
+        )
     if column.dtype.kind not in _LISTED:
         raise SchemaError(
             f"column '{name}' is an array of a type that needs pyarrow; install it (pip install pyarrow), "

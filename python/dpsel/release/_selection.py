@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 from dpsel._arguments import at_least_one
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
+from dpsel.release._empty import no_items
 from dpsel.release._report import Report
 from dpsel.release._wording import (
     chosen_mechanism,
@@ -274,7 +275,7 @@ class Release(Contents, Generic[ItemsT]):
         return len(self._table)
 
     def __str__(self) -> str:
-        """Three lines for a person, and one for counts if there are any."""
+        """Three lines for a person, one for counts, and if there are no items what that can mean."""
         request = self.report["request"]
         stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
         chosen = chosen_mechanism(self.report)
@@ -305,13 +306,14 @@ class Release(Contents, Generic[ItemsT]):
         return (
             f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
             f"{guarantee}, {describe_kept(self.report)}{least}\n"
-            f"{rule}"
+            f"{rule}" + ("" if len(self) else f"\n{no_items(self.report)}")
         )
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        return f"<dpsel.Release: {counted(len(self), 'item')}, {describe(self.report)}{stamp}>"
+        why = "" if len(self) else " (print it for reasons)"
+        return f"<dpsel.Release: {counted(len(self), 'item')}{why}, {describe(self.report)}{stamp}>"
 
     def _repr_html_(self) -> str:
         """Show the first items and the three lines in a notebook."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
+from dpsel.release._empty import no_picks
 from dpsel.release._report import Report
 from dpsel.release._selection import converted
 from dpsel.release._wording import (
@@ -149,6 +150,8 @@ class TopKRelease(Contents, Generic[ItemsT]):
         if cost.counts is not None:
             price, total = (notation(each.to_json()) for each in (cost.counts, cost.total))
             lines.append(f"counts: {price} on top, {total} in all")
+        if not len(self):
+            lines.append(no_picks())
         return "\n".join(lines)
 
     def __repr__(self) -> str:

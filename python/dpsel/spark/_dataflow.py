@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
 from dpsel.spark import _packed, _pairs, _tasks
-from dpsel.spark._schema import item_types, quoted
+from dpsel.spark._frames import frame_of
+from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,19 +76,28 @@ class Dataflow:
         self._job = job
         self._sealed = sealed
         self._num_partitions = num_partitions
+        self._schema = arrow_schema(data, columns)
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
 
     def _rows(self, columns: tuple[str, ...]) -> Any:
-        """The columns under plain names: PySpark does not quote names when it hands rows to tasks."""
-        chosen = self._data.select([quoted(name) for name in columns])
-        return chosen.toDF(*(f"column{place}" for place in range(len(columns))))
+        """The columns under plain names, found by their place: settings decide which names are the same."""
+        there = self._data.schema.names
+        plain = self._data.toDF(*(f"column{place}" for place in range(len(there))))
+        return plain.select([f"column{there.index(name)}" for name in columns])
+
+    def _declared(self, columns: tuple[str, ...]) -> Any:
+        import pyarrow as pa
+
+        return pa.schema([self._schema.field(name) for name in columns])
 
     @contextmanager
     def contributions(self) -> Iterator[Any]:
         """The packed contributions, grouped by user, and the user counts; kept while needed."""
         columns = tuple(self._columns)
-        encode = _tasks.Encode(self._sealed, columns, self._num_partitions, self._with_user_counts)
+        encode = _tasks.Encode(
+            self._sealed, self._declared(columns), self._num_partitions, self._with_user_counts
+        )
         with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
             yield contributions
 
@@ -186,7 +196,7 @@ class Dataflow:
         import pyarrow as pa
 
         rows = map(pa.record_batch, self._job.partition_decisions(self._num_partitions, decided))
-        return self._data.sparkSession.createDataFrame(pa.Table.from_batches(rows))
+        return frame_of(self._data.sparkSession, pa.Table.from_batches(rows))
 
     def _frequent(self, contributions: Any, above: int) -> _core.ExchangePacked:
         """Find the items with more users than a number, by item hash; return their user counts."""
@@ -275,16 +285,16 @@ class Dataflow:
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
         """Look the items of a released set up in the table; return batches of digest and item columns."""
-        from pyspark.sql import types as t
-
         if not released:
             return []
         items = tuple(self._columns.items)
-        fields = item_types(self._data, items, is_text=self._job.is_text)
-        schema = t.StructType([t.StructField("digest", t.BinaryType()), *fields])
+        schema = named_schema(self._schema, items, is_text=self._job.is_text)
         with self._shared(released) as shared:
-            named = self._rows(items).mapInArrow(_tasks.Name(self._sealed, items, shared), schema)
-            batches: list[Any] = named.dropDuplicates(["digest"]).toArrow().to_batches()
+            name = _tasks.Name(self._sealed, self._declared(items), shared)
+            named = self._rows(items).mapInArrow(name, spark_schema(schema))
+            # Settings decide the types of what Spark hands over.
+            found = named.dropDuplicates(["digest"]).toArrow().cast(schema)
+        batches: list[Any] = found.to_batches()
         return batches
 
     @contextmanager

@@ -6,10 +6,12 @@ from typing import Any
 
 from dpsel._arguments import as_int, type_name
 from dpsel._ingest._libraries import library_of
+from dpsel._ingest._spark_types import check_batches
 from dpsel._request import NamedColumns, columns_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.spark._schema import spark_schema
 
-__all__ = ["checked_frame", "checked_partitions", "checked_tokenizer", "named_columns"]
+__all__ = ["checked_frame", "checked_partitions", "checked_tokenizer", "frame_of", "named_columns"]
 
 
 def named_columns(user: object, item: object) -> NamedColumns:
@@ -36,6 +38,12 @@ def checked_frame(data: Any, function: str) -> Any:
     """Refuse data that is no Spark DataFrame, and name the function that takes it."""
     if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
         raise SchemaError(f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.{function} instead")
+    if data.isStreaming:
+        raise SchemaError(
+            "a streaming DataFrame never ends, and a release is final; write the stream out, and select from "
+            "what was written"
+        )
+    check_batches(data.sparkSession)
     return data
 
 
@@ -57,3 +65,11 @@ def checked_partitions(frame: Any, num_partitions: int | None) -> int:
             "times spark.sql.shuffle.partitions"
         )
     return num_partitions
+
+
+def frame_of(session: Any, table: Any) -> Any:
+    """Return an Arrow table as a Spark DataFrame, in which times without a zone have none.
+
+    Without a schema they would be wall times of the session's zone, where some hours do not exist.
+    """
+    return session.createDataFrame(table, schema=spark_schema(table.schema))

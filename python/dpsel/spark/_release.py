@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from dpsel.spark._frames import frame_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -30,7 +32,7 @@ class _OnDriver(Generic[_Local]):
     def items(self) -> Any:
         """The items as a Spark DataFrame, in their order."""
         if self._items is None:
-            self._items = _frame(self._session, _signed(self._local.to_table().to_arrow()))
+            self._items = frame_of(self._session, _signed(self._local.to_table().to_arrow()))
         return self._items
 
     @property
@@ -92,16 +94,6 @@ class SparkTopKRelease(_OnDriver["TopKRelease"]):
     """
 
     __slots__ = ()
-
-
-def _frame(session: Any, table: Any) -> Any:
-    """A Spark DataFrame, in which times without a zone have none.
-
-    Without a schema they would be wall times of the session's zone, where some hours do not exist.
-    """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return session.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
 
 
 def _signed(table: Any) -> Any:

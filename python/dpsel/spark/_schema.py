@@ -1,47 +1,62 @@
-"""Column types of Spark DataFrames, as Arrow has them."""
+"""Column types of Spark DataFrames, as Arrow has them. Settings of the session decide none of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpsel._ingest._spark_types import arrow_type, quoted
+from dpsel._ingest._spark_types import arrow_type, same_form
+from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["arrow_schema", "exact_schema", "item_types", "quoted"]
+    from dpsel._request import NamedColumns
+
+__all__ = ["arrow_schema", "as_declared", "named_schema", "spark_schema"]
 
 
-def arrow_schema(data: Any, columns: Sequence[str]) -> Any:
-    """Return the Arrow schema of a DataFrame without a job: types of needed columns, names of the others.
-
-    Time zones may be other ones than tasks see.
-    """
+def arrow_schema(data: Any, columns: NamedColumns) -> Any:
+    """Return the Arrow schema of a DataFrame without a job: types of needed columns, names of the others."""
     import pyarrow as pa
 
-    needed = set(columns)
-    fields = data.schema.fields
-    return pa.schema(
-        [
-            pa.field(field.name, arrow_type(field.dataType) if field.name in needed else pa.null())
-            for field in fields
-        ]
-    )
+    def kind(field: Any) -> Any:
+        if field.name not in columns:
+            return pa.null()
+        role = "user" if field.name in columns.users else "item"
+        return arrow_type(role, field.name, field.dataType)
+
+    return pa.schema([pa.field(field.name, kind(field)) for field in data.schema.fields])
 
 
-def exact_schema(data: Any, columns: Sequence[str]) -> Any:
-    """Return the Arrow schema of the needed columns as tasks see it. It takes a job without rows."""
-    return data.select([quoted(name) for name in columns]).limit(0).toArrow().schema
+def named_schema(declared: Any, items: Sequence[str], *, is_text: bool) -> Any:
+    """Return the Arrow schema of named items: a digest, and elements of lists or n-grams of texts."""
+    import pyarrow as pa
+
+    def kind(name: str) -> Any:
+        whole = declared.field(name).type
+        item = whole.value_type if pa.types.is_list(whole) else whole
+        return pa.string() if is_text else item
+
+    return pa.schema([("digest", pa.binary()), *((name, kind(name)) for name in items)])
 
 
-def item_types(data: Any, items: Sequence[str], *, is_text: bool) -> list[Any]:
-    """Return Spark's fields of the released items: elements of lists, n-grams of texts."""
-    from pyspark.sql import types as t
+def spark_schema(schema: Any) -> Any:
+    """Return the Spark schema of an Arrow schema, in which times without a zone have none."""
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    fields = []
-    for name in items:
-        kind = data.select(quoted(name)).schema.fields[0].dataType
-        if isinstance(kind, t.ArrayType):
-            kind = kind.elementType
-        fields.append(t.StructField(name, t.StringType() if is_text else kind))
-    return fields
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def as_declared(batch: Any, schema: Any) -> Any:
+    """Give the columns of a batch their names, and see that they are of their declared types.
+
+    Raises:
+        SchemaError: If Spark hands over another type: then a user here could not be told from one elsewhere.
+    """
+    for field, kind in zip(schema, batch.schema.types, strict=True):
+        if not same_form(kind, field.type):
+            raise SchemaError(
+                f"Spark declares column '{field.name}' as {field.type}, but a task got {kind}; what makes "
+                "the DataFrame has to give each column its declared type"
+            )
+    return batch.rename_columns(schema.names)

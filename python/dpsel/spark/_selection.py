@@ -13,7 +13,7 @@ from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
 from dpsel.spark._release import SparkRelease
-from dpsel.spark._schema import arrow_schema, exact_schema
+from dpsel.spark._schema import arrow_schema
 
 if TYPE_CHECKING:
     import os
@@ -104,7 +104,8 @@ def select_partitions(
     key = checked_test_key(insecure_test_key)
     _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
-    selection = _core.ExchangeSelection(request.json, arrow_schema(frame, columns), test_key=key)
+    schema = arrow_schema(frame, columns)
+    selection = _core.ExchangeSelection(request.json, schema, test_key=key)
     cluster = Cluster.checked(
         frame,
         columns,
@@ -113,7 +114,7 @@ def select_partitions(
         secret_file=secret_file,
     )
     with begin_call(privacy, private=key is None) as payment:
-        core = _run(selection, cluster, request.chosen)
+        core = _run(selection, cluster, schema, request.chosen)
         release: Release[Any] = Release(core, "pyarrow")
         payment.settle(release.report)
     return SparkRelease(release, frame.sparkSession)
@@ -123,11 +124,11 @@ def select_partitions(
 def _run(
     selection: _core.ExchangeSelection,
     cluster: Cluster,
+    schema: Any,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
     with cluster.dataflow(selection.job) as flow:
-        schema = exact_schema(cluster.frame, cluster.columns)
         with flow.contributions() as contributions:
             released = flow.selected(contributions)
             looks_up, nothing = selection.looks_up(schema), _core.ExchangePacked()

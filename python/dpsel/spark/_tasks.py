@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpsel.spark._schema import as_declared
 from dpsel.spark._worker import keep_modules
 
 if TYPE_CHECKING:
@@ -66,13 +67,13 @@ class _Task(ABC):
 
 @dataclass(frozen=True)
 class _OfRows(_Task):
-    """Reads rows of the table, whose columns get their names back."""
+    """Reads rows of the table, whose columns get their names back and have their declared types."""
 
-    columns: tuple[str, ...]
+    schema: Any
 
     def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through batches, given the opened job."""
-        return super().work(job, (batch.rename_columns(list(self.columns)) for batch in batches))
+        return super().work(job, (as_declared(batch, self.schema) for batch in batches))
 
 
 @dataclass(frozen=True)
@@ -170,11 +171,19 @@ def reweight_again(sealed: Sealed, num_partitions: int, number: int) -> Callable
         for batch in states.to_batches() + contributions.to_batches():
             task.push(batch)
         made = [pa.record_batch(batch) for batch in task.finish()]
-        kinds = {"partition": pa.int32(), "source": pa.int32(), "packed": pa.binary()}
-        fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
-        return pa.Table.from_batches(made, pa.schema(fields))
+        # PySpark refuses bytes of another width than it hands over, which a setting decides.
+        width = contributions.schema.field("packed").type
+        return _messages(made, pa.binary()).cast(_messages([], width).schema)
 
     return reweight
+
+
+def _messages(made: list[Any], packed: Any) -> Any:
+    import pyarrow as pa
+
+    kinds = {"partition": pa.int32(), "source": pa.int32(), "packed": packed}
+    fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
+    return pa.Table.from_batches(made, pa.schema(fields))
 
 
 @dataclass(frozen=True)

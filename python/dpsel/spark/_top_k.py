@@ -14,7 +14,7 @@ from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
 from dpsel.spark._release import SparkTopKRelease
-from dpsel.spark._schema import arrow_schema, exact_schema
+from dpsel.spark._schema import arrow_schema
 
 if TYPE_CHECKING:
     import os
@@ -105,9 +105,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     key = checked_test_key(insecure_test_key)
     request.calibrate()
     frame = checked_frame(data, "select_top_k")
-    top_k = _core.ExchangeTopK(
-        request.json, arrow_schema(frame, columns), test_key=key, domain=request.public_table
-    )
+    schema = arrow_schema(frame, columns)
+    top_k = _core.ExchangeTopK(request.json, schema, test_key=key, domain=request.public_table)
     cluster = Cluster.checked(
         frame,
         columns,
@@ -116,7 +115,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         secret_file=secret_file,
     )
     with begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None) as payment:
-        answer = TopKRelease.from_core(_run(top_k, cluster, request.chosen), "pyarrow")
+        answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen), "pyarrow")
         payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
@@ -125,12 +124,12 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
 def _run(
     top_k: _core.ExchangeTopK,
     cluster: Cluster,
+    schema: Any,
     reason: str | None,
 ) -> _core.Release:
     """Run the jobs of a release."""
     job = top_k.job
     with cluster.dataflow(job) as flow:
-        schema = exact_schema(cluster.frame, cluster.columns)
         draw = top_k.draw(_counted(flow, top_k))
         named = flow.names(job.released_set(draw.items)) if top_k.looks_up(schema) else []
         return top_k.publish(named, draw, schema, reason)

@@ -152,19 +152,20 @@ impl Pairs {
         }
         let scalar = pair.is_instance_of::<PyString>()
             || pair.is_instance_of::<PyBytes>()
-            || pair.is_instance_of::<PyByteArray>()
-            || pair.is_instance_of::<PyDict>()
-            || pair.is_instance_of::<PySet>();
-        if !scalar && let Ok(mut parts) = pair.try_iter() {
-            let (user, item) = (parts.next().transpose()?, parts.next().transpose()?);
-            if let (Some(user), Some(item), None) = (user, item, parts.next()) {
-                return Ok((user, item));
-            }
+            || pair.is_instance_of::<PyByteArray>();
+        // By position: sets have no first element, and tables and mappings give the names of columns in turn.
+        if !scalar
+            && pair.len().is_ok_and(|parts| parts == 2)
+            && let (Ok(user), Ok(item)) = (pair.get_item(0), pair.get_item(1))
+        {
+            return Ok((user, item));
         }
-        Err(shape(
-            format!("the element at position {} is not a pair", self.position),
-            "yield (user, item) or (user, [items]); for a table pass the table itself",
-        ))
+        let fix = if pair.is_instance_of::<PyDict>() {
+            "pass the rows as a list, and name two of their fields with user= and item="
+        } else {
+            "yield (user, item) or (user, [items]); for a table pass the table itself"
+        };
+        Err(shape(format!("the element at position {} is not a pair", self.position), fix))
     }
 
     fn take_batch(&mut self) -> PyResult<RecordBatch> {

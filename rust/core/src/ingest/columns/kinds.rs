@@ -166,7 +166,9 @@ pub(in crate::ingest) fn unsupported_type(
 ) -> Error {
     let fix = match data_type {
         t if t.is_floating() => {
-            "floating-point numbers have no exact equality; cast the column to integer or string".to_owned()
+            "floating-point numbers have no exact equality; cast the column to integer or string (where pandas made \
+             floats of integers because a value is missing, with astype('Int64'))"
+                .to_owned()
         }
         t if element_type(t).is_some() && role == "user" => {
             "one row belongs to one user; unnest it first".to_owned()

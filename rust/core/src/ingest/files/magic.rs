@@ -59,7 +59,8 @@ const KINDS: [Kind; 15] = [
     compressed("Brotli", &["br"], &[]),
     compressed("zip", &["zip"], &[b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]),
     compressed("7-Zip", &["7z"], &[b"7z\xbc\xaf\x27\x1c"]),
-    table("Parquet", &[b"PAR1", b"PARE"], "set file_format=\"parquet\", or give it the extension .parquet"),
+    table("Parquet", &[b"PAR1"], "set file_format=\"parquet\", or give it the extension .parquet"),
+    table("encrypted Parquet", &[b"PARE"], "decrypt it with a library and pass the result"),
     table("Arrow IPC", &[b"ARROW1\0\0"], "set file_format=\"ipc\", or give it the extension .arrow"),
     table("SQLite", &[b"SQLite format 3\0"], "read it with a library and pass the result"),
 ];

@@ -273,7 +273,7 @@ impl Part {
     }
 
     fn reason(&self) -> String {
-        format!("malformed or truncated data in row group {}", self.group)
+        format!("malformed, truncated or encrypted data in row group {}", self.group)
     }
 
     /// Why a batch was not decoded. The words of the decoder are not kept.
