@@ -33,9 +33,7 @@ def from_counts(privacy, *, counts=None, **arguments):
 @pytest.mark.parametrize("call", [top_k, from_counts])
 def test_counts_that_were_not_paid_for_are_refused(call):
     budget = dpsel.Budget(dpsel.PureDP(epsilon=2.0))
-    with pytest.raises(
-        BudgetExceededError, match=r"counts at PureDP\(epsilon=10.0\), for which nothing was"
-    ):
+    with pytest.raises(BudgetExceededError, match=r"counts at PureDP\(epsilon=10.0\), for which nothing was"):
         call(budget.spend(PURE), counts=dpsel.PureDP(epsilon=10.0))
     paid = budget.spend(dpsel.Cost(items=dpsel.PureDP(epsilon=0.25), counts=dpsel.PureDP(epsilon=0.5)))
     with pytest.raises(BudgetExceededError, match=r"for which PureDP\(epsilon=0.5\) was spent"):
