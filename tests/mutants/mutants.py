@@ -420,8 +420,8 @@ MUTANTS = [
     Mutant(
         "a ledger is another file in another working directory",
         "python/dpsel/budget/_ledger.py",
-        "Path(path).absolute()",
-        "Path(path)",
+        "Path(self._named).absolute()",
+        "Path(self._named)",
         (LEDGER,),
     ),
     Mutant(

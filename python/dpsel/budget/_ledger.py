@@ -105,7 +105,7 @@ class Ledger(Budget[Kind]):
 
     def _reopen(self, path: Path, head: str, total: Kind, neighbours: Neighbours) -> None:
         OfOneProcess.__init__(self)
-        self._path, self._head = path, head
+        self._named, self._path, self._head = str(path), path, head
         self._start(total, neighbours)
 
     def refuse_elsewhere(self) -> None:
