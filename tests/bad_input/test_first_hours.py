@@ -239,7 +239,10 @@ def encrypted(path, *, footer: bool) -> None:
 
 @pytest.mark.parametrize(
     ("footer", "match"),
-    [(True, "it is encrypted Parquet, which is not read here; decrypt it with a library"), (False, "malformed, truncated or encrypted data in row group 0")],
+    [
+        (True, "it is encrypted Parquet, which is not read here; decrypt it with a library"),
+        (False, "malformed, truncated or encrypted data in row group 0"),
+    ],
 )
 def test_encrypted_parquet_says_so(tmp_path, footer, match) -> None:
     encrypted(tmp_path / "table.parquet", footer=footer)
