@@ -31,7 +31,7 @@ pub(super) const LONGEST: u64 = 16;
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
 pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     compressed("gzip", &[], &[GZIP]),
     compressed("Zstandard", &[], &[ZSTD]),
     compressed(
