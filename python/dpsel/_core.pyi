@@ -79,8 +79,11 @@ class Source:
         quoted: bool,
         delimiter: str | None = None,
         header: bool = True,
+        quote: str = '"',
+        escape: str = "",
     ) -> Source: ...
     def named_files(self) -> list[PathLike[str]]: ...
+    def folder_columns(self) -> list[list[tuple[str, str | None]]]: ...
     @staticmethod
     def stream(stream: object, found: list[str], names: list[str] | None) -> Source: ...
     @staticmethod
@@ -119,6 +122,14 @@ class Release:
 class Members:
     def __new__(cls, release: Release, columns: list[str]) -> Members: ...
     def rows(self, table: object) -> RowMask: ...
+    def copy_rows(
+        self,
+        source: Source,
+        columns: list[str],
+        labels: list[str] | None,
+        made: str | PathLike[str],
+        shown: str | PathLike[str],
+    ) -> None: ...
 
 @final
 class RowMask:

@@ -13,7 +13,7 @@ __all__ = ["Csv"]
 
 @dataclass(frozen=True)
 class Csv:
-    """A text file with another delimiter than its name tells, or without a header line.
+    """A text file with another delimiter or quote than its name tells, or without a header line.
 
     Pass it as ``file_format=``. Every column is text, as in all CSV files.
 
@@ -22,33 +22,50 @@ class Csv:
             out, the names of the files tell it: a tab for ``.tsv`` and ``.tab``, and a comma for all others.
         header: Whether the first line has the names of the columns. Without it they are ``column_1``,
             ``column_2`` and so on.
+        quote: The character around a field; an empty text if no field has any, and quotes are text.
+        escape: The character before a quote within quotes: a backslash in files of Spark. Without it a quote
+            is doubled.
 
     Raises:
-        InvalidParameterError: If a value has another type, or is no such character.
+        InvalidParameterError: If a value has another type, or is no such character, or has another meaning.
 
     Examples:
         >>> import dpsel
         >>> dpsel.Csv(delimiter=";", header=False)
-        Csv(delimiter=';', header=False)
+        Csv(delimiter=';', header=False, quote='"', escape='')
     """
 
     delimiter: str | None = None
     header: bool = True
+    quote: str = '"'
+    escape: str = ""
 
     def __post_init__(self) -> None:
-        """Check both."""
+        """Check all."""
         header: object = self.header
         if not isinstance(header, bool):
             raise InvalidParameterError(
                 f"header must be True or False, got {type_name(header)}; it says whether there is one"
             )
-        given: object = self.delimiter
-        if given is None:
-            return
-        fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in '"\r\n\0'
-        if not fits:
-            shown = quoted(given) if isinstance(given, str) else type_name(given)
-            raise InvalidParameterError(
-                f"delimiter must be one character of ASCII, and no quote or line break, got {shown}; "
-                "pass the character between two fields, such as ';'"
+        if self.delimiter is not None:
+            _check(
+                "delimiter", self.delimiter, [self.quote, self.escape], "the one between fields, such as ';'"
             )
+        if self.quote != "":
+            _check("quote", self.quote, [self.escape], "the one around fields, or '' for none")
+        if self.escape != "":
+            _check("escape", self.escape, [], "the one before quotes, such as a backslash, or '' for none")
+        if self.escape and not self.quote:
+            raise InvalidParameterError(
+                "escape must stand before a quote, and quote is empty; name the quote, or leave escape out"
+            )
+
+
+def _check(name: str, given: object, others: list[str], fix: str) -> None:
+    fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in "\r\n\0"
+    if not fits or given in others:
+        shown = quoted(given) if isinstance(given, str) else type_name(given)
+        raise InvalidParameterError(
+            f"{name} must be one character of ASCII, no line break and with no other meaning, got {shown}; "
+            f"pass {fix}"
+        )

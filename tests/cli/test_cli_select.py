@@ -145,6 +145,8 @@ HONOURED = {
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
     "delimiter": (("--delimiter", "tab"), {"file_format": dpsel.Csv(delimiter="\t")}),
     "no_header": (("--no-header",), {"file_format": dpsel.Csv(header=False)}),
+    "quote": (("--quote", ""), {"file_format": dpsel.Csv(quote="")}),
+    "escape": (("--escape", "\\"), {"file_format": dpsel.Csv(escape="\\")}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),
     "scratch": (("--scratch", "."), {"scratch": "."}),

@@ -108,7 +108,7 @@ def texts_behind(error: BaseException | None) -> str:
     [
         ("rows.csv", b"user,item\n1,SECRET\xff\n", None),
         ("rows.ndjson", b'{"item": "SECRET\xff"}\n', None),
-        ("rows.ndjson", b'{"item": "rare", "beside": "SECRET\\ud800"}\n', "others"),
+        ("rows.ndjson", b'{"item": "SECRET\\ud800"}\n', "others"),
     ],
 )
 def test_no_exception_of_a_filter_holds_a_row(keys, tmp_path, name, rows, other) -> None:

@@ -94,3 +94,10 @@ def test_a_saved_data_set_is_loaded_by_its_library(split, tmp_path):
         select(tmp_path / "saved", **COLUMNS)
     loaded = datasets.load_from_disk(tmp_path / "saved")
     assert list(select(loaded, **COLUMNS)) == list(select(PAIRS[:900]))
+
+
+@pytest.mark.parametrize("form", ["a split", "streamed", "in another format"])
+def test_rows_of_released_items_are_kept(split, form):
+    release = select(PAIRS)
+    kept = release.filter(FORMS[form](split), item="i").read_all()
+    assert kept.column("i").to_pylist() == [item for _, item in PAIRS if item in release]

@@ -37,6 +37,7 @@ LEDGER = "tests/unit/test_ledger.py"
 PAYMENTS = "tests/unit/test_payments.py"
 DECIMALS = "tests/unit/test_budget_decimals.py"
 FILTER = "tests/unit/test_filter.py"
+TEXT_FILES = "tests/interop/test_text_files.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
 COUNTED = "tests/auditing/test_counted.py"
@@ -299,11 +300,54 @@ MUTANTS = [
         (FILTER, "cargo:public::members"),
     ),
     Mutant(
-        "a filter takes a first row for names",
-        "python/dpsel/_filter/_files.py",
-        "    if form.header:\n        return first, reader",
-        "    if form.kind:\n        return first, reader",
+        "a filter leaves the first row without a header line out",
+        CORE + "ingest/files/csv/rows.rs",
+        "let mut again = !dialect.header;",
+        "let mut again = false;",
         (FILTER,),
+    ),
+    Mutant(
+        "a filter leaves the last piece of rows out",
+        CORE + "ingest/files/csv/rows.rs",
+        "if piece.ends.is_empty() {",
+        "if piece.ends.len() < BATCH {",
+        (FILTER,),
+    ),
+    Mutant(
+        "text after a closing quote is read",
+        CORE + "ingest/files/csv/grammar.rs",
+        "_ if quoted => return Err(Wrong::AfterQuote),",
+        "_ if quoted => Some(End::Line(0)),",
+        (TEXT_FILES,),
+    ),
+    Mutant(
+        "a quote within a field is a character",
+        CORE + "ingest/files/csv/grammar.rs",
+        "            return Err(Wrong::StrayQuote);\n        }\n        Ok(Some(",
+        "            return Ok(Some(Span { start, end: bytes.len() - 1, quoted: false, escaped: false }));\n"
+        "        }\n        Ok(Some(",
+        (TEXT_FILES,),
+    ),
+    Mutant(
+        "a bare carriage return is written without quotes",
+        CORE + "ingest/files/csv/grammar.rs",
+        "for byte in [b'\\r', b'\\n', dialect.delimiter()]",
+        "for byte in [b'\\n', b'\\n', dialect.delimiter()]",
+        (TEXT_FILES,),
+    ),
+    Mutant(
+        "the last of two fields of one name counts",
+        CORE + "ingest/files/ndjson/mod.rs",
+        "if record.is_ambiguous {",
+        "if false && record.is_ambiguous {",
+        (TEXT_FILES,),
+    ),
+    Mutant(
+        "an error of a filter keeps the variables that hold rows",
+        "python/dpsel/_ingest/_foreign.py",
+        "raise own.with_traceback(None)",
+        "raise own",
+        ("tests/leaks/test_tracebacks.py",),
     ),
     Mutant(
         "a job in memory says that it works from disk",

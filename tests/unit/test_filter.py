@@ -6,6 +6,8 @@ import datetime as dt
 import gzip
 import json
 import operator
+import subprocess
+import sys
 
 import duckdb
 import numpy as np
@@ -395,9 +397,9 @@ def test_files_whose_names_do_not_say_their_form(drinks, tmp_path, name) -> None
     assert labelled == text.replace("gin", "rest")
 
 
-def test_an_empty_file_without_a_header_has_no_column(drinks, tmp_path) -> None:
+def test_an_empty_file_has_no_columns(drinks, tmp_path) -> None:
     (tmp_path / "rows.csv").write_text("")
-    with pytest.raises(SchemaError, match="no column named 'column_1'"):
+    with pytest.raises(FileError, match="the file is empty"):
         drinks.filter_file(
             tmp_path / "rows.csv", tmp_path / "kept.csv", item="column_1", file_format=dpsel.Csv(header=False)
         )
@@ -420,12 +422,12 @@ def test_a_form_is_one_of_those_that_are_known(drinks, tmp_path, given) -> None:
         ("in.ndjson", '{"item": 1.5}\n', SchemaError),
         ("in.parquet", "secret", FileError),
         ("in.txt", "tea", FileError),
-        ("in.csv.gz", "secret", FileError),
+        ("in.csv.gz", "\x1f\x8bsecret", FileError),
     ],
 )
 def test_damaged_files_leave_nothing_and_quote_nothing(drinks, tmp_path, name, text, error) -> None:
     source, target = tmp_path / name, tmp_path / name.replace("in.", "out.")
-    source.write_text(text)
+    source.write_text(text, encoding="latin-1")
     with pytest.raises(error) as raised:
         drinks.filter_file(source, target)
     assert "secret" not in str(raised.value)
@@ -441,6 +443,112 @@ def test_a_file_is_not_written_over_itself_or_in_another_format(drinks, tmp_path
         drinks.filter_file(source, tmp_path / "out.ndjson")
     with pytest.raises(FileNotFoundError):
         drinks.filter_file(tmp_path / "none.csv", tmp_path / "out.csv")
+
+
+def split(folder, extension):
+    """The table in two files of a folder."""
+    rows = list(zip(TABLE["item"], TABLE["n"], strict=True))
+    folder.mkdir()
+    write(folder / f"a.{extension}", rows[:3])
+    write(folder / f"b.{extension}", rows[3:])
+
+
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "tsv", "ndjson", "parquet", "arrow", "arrows"])
+@pytest.mark.parametrize("named", ["folder", "pattern", "list", "paths"])
+def test_several_files_are_one_table_as_in_a_selection(drinks, tmp_path, extension, named) -> None:
+    folder, target = tmp_path / "rows", tmp_path / f"out.{extension}"
+    split(folder, extension)
+    files = [folder / f"a.{extension}", folder / f"b.{extension}"]
+    source = {
+        "folder": folder,
+        "pattern": str(folder / "*"),
+        "list": [str(file) for file in files],
+        "paths": tuple(files),
+    }[named]
+    drinks.filter_file(source, target)
+    assert read(target) == KEPT
+    drinks.filter_file(source, target, other="other")
+    assert read(target) == LABELLED
+    with pytest.raises(FileError, match="the file that is read"):
+        drinks.filter_file(source, files[0])
+
+
+@pytest.mark.parametrize("extension", ["csv", "parquet", "arrow"])
+def test_files_of_other_columns_or_formats_make_no_table(drinks, tmp_path, extension) -> None:
+    folder = tmp_path / "rows"
+    split(folder, extension)
+    write(folder / f"c.{extension}", [("tea", 1)], ("item", "m"))
+    with pytest.raises(SchemaError, match="filter .* apart"):
+        drinks.filter_file(folder, tmp_path / f"out.{extension}")
+    (folder / f"c.{extension}").unlink()
+    write(folder / "c.ndjson", KEPT)
+    with pytest.raises(FileError, match="same extension"):
+        drinks.filter_file(folder, tmp_path / f"out.{extension}")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+
+
+def test_columns_that_folders_name_are_columns_of_the_rows(tmp_path) -> None:
+    trips = released([("Oslo", "1"), ("Lima", "2")], item=["city", "day"])
+    for day in ("1", "2"):
+        folder = tmp_path / "rows" / f"day={day}"
+        folder.mkdir(parents=True)
+        write(folder / "part.parquet", [("Oslo", 1), ("Lima", 2)], ("city", "n"))
+    target = tmp_path / "out.parquet"
+    trips.filter_file(tmp_path / "rows", target)
+    assert read(target) == [("Oslo", 1, "1"), ("Lima", 2, "2")]
+
+
+@pytest.mark.parametrize("extension", ["csv", "csv.gz", "ndjson", "parquet", "arrow", "arrows"])
+def test_standard_input_and_pipes_are_filtered(drinks, tmp_path, extension) -> None:
+    source, target = tmp_path / f"in.{extension}", tmp_path / f"out.{extension}"
+    write(source, list(zip(TABLE["item"], TABLE["n"], strict=True)))
+    drinks.write(tmp_path / "items.csv")
+    drinks.report.save(tmp_path / "items.json")
+    kind = {"csv.gz": "csv", "arrow": "ipc", "arrows": "ipc"}.get(extension, extension)
+    for name in ("-", "/dev/stdin"):
+        words = ["filter", "items.csv", name, "--format", kind, "-q", "-o", str(target)]
+        code = f"from dpsel.cli import main; raise SystemExit(main({words}))"
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, input=source.read_bytes())
+        assert read(target) == KEPT
+
+
+def test_zstandard_is_read_and_written(drinks, tmp_path) -> None:
+    source, target = tmp_path / "in.csv.zst", tmp_path / "out.csv.zst"
+    pl.DataFrame(TABLE).write_csv(source, compression="zstd")
+    drinks.filter_file(source, target)
+    assert pl.read_csv(target).rows() == KEPT
+
+
+def test_lines_keep_their_ends_and_a_last_line_gets_one(drinks, tmp_path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbf"item",n\r\n"tea",1\r\ngin,2\r\n"milk","3"')
+    drinks.filter_file(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_bytes() == b'"item",n\r\n"tea",1\r\n"milk","3"\r\n'
+
+
+def test_rows_of_many_batches_are_all_there(drinks, tmp_path) -> None:
+    rows = [("tea" if number % 3 else "gin", number) for number in range(100_000)]
+    write(tmp_path / "rows.csv", rows)
+    drinks.filter_file(tmp_path / "rows.csv", tmp_path / "kept.csv")
+    assert read(tmp_path / "kept.csv") == [row for row in rows if row[0] == "tea"]
+
+
+@pytest.mark.parametrize("data", [7, [1, 2], {"a": 1}, None])
+def test_what_is_no_path_is_no_file(drinks, tmp_path, data) -> None:
+    with pytest.raises(SchemaError, match="no path of a file"):
+        drinks.filter_file(data, tmp_path / "out.csv")
+
+
+def test_levels_of_an_index_of_pandas_are_columns_as_in_a_selection(drinks) -> None:
+    frame = pd.DataFrame(TABLE).fillna({"item": "gin"})
+    for index in ("item", ["item", "n"], ["n", "item"]):
+        indexed = frame.set_index(index, drop=True)
+        kept = drinks.filter(indexed)
+        assert kept.index.names == indexed.index.names
+        assert kept.reset_index()["item"].to_list() == ["tea", "milk"]
+        labelled = drinks.filter(indexed, other="other")
+        assert labelled.index.names == indexed.index.names
+        assert labelled.reset_index()["item"].to_list() == ["tea", "other", "other", "milk"]
+        assert indexed.reset_index()["item"].to_list() == ["tea", "gin", "gin", "milk"]
 
 
 # Reading a release back.

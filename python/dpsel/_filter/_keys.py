@@ -11,8 +11,9 @@ from dpsel.exceptions import DpselError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
-    from dpsel._core_calls import Release, RowMask
+    from dpsel._core_calls import Release, RowMask, Source
 
 __all__ = ["NO_ITEM", "RELEASED", "Keys"]
 
@@ -49,6 +50,12 @@ class Keys:
     def mask(self, table: Any) -> RowMask:
         """Return which rows of an Arrow table, whose columns are the item columns, are released items."""
         return self._members.rows(checked(table))
+
+    def copy_rows(
+        self, source: Source, columns: list[str], labels: list[str] | None, made: Path, shown: Path
+    ) -> None:
+        """Write the rows of text files whose item is one of these; errors name the output ``shown``."""
+        self._members.copy_rows(source, columns, labels, made, shown)
 
     def mask_of_values(self, values: Iterable[Any]) -> bytes:
         """Return a byte for each Python value: an item, or a tuple if there are several columns."""

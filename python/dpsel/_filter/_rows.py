@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
@@ -16,13 +16,14 @@ from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest import _objects
 from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._foreign import opened
+from dpsel._ingest._frames import duckdb_stream, index_names
 from dpsel._ingest._libraries import library_of
 from dpsel._request import NamedColumns
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from dpsel._filter._keys import Keys
 
@@ -87,7 +88,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
         # The types are checked now, and not when the query runs.
         _polars(keys, schema.to_frame(), columns, labels)
         return data.map_batches(
-            lambda frame: _polars(keys, frame, columns, labels), schema=schema, streamable=True
+            _Unseen(lambda frame: _polars(keys, frame, columns, labels)), schema=schema, streamable=True
         )
     if not isinstance(data, pl.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame or a LazyFrame")
@@ -113,37 +114,57 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
 def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
     import pandas as pd
 
-    from dpsel._ingest._frames import with_levels
-
     if not isinstance(data, pd.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame")
-    whole = with_levels(data, columns)
-    _named(columns, whole.columns)
-    mask = _pandas_mask(keys, whole, columns)
+    levels = [name for name in index_names(data) if name in columns]
+    _named(columns, [*data.columns, *levels])
+    mask = _pandas_mask(keys, data, columns)
     if labels is None:
         return data[[mark == RELEASED for mark in mask]]
-    if whole is not data:
-        raise InvalidParameterError("other= takes the place of an item in a column; pass data.reset_index()")
     made = data.copy()
     replaced = pd.Series([mark not in (RELEASED, NO_ITEM) for mark in mask], index=made.index, dtype=bool)
     for name, label in zip(columns, labels, strict=True):
-        column = made[name]
+        column = _pandas_column(made, name)
         if isinstance(column.dtype, pd.CategoricalDtype) and label not in column.cat.categories:
             column = column.cat.add_categories([label])
         try:
-            made[name] = column.mask(replaced, label)
+            changed = column.mask(replaced.array, label)
         except (TypeError, ValueError):
             raise no_label(columns) from None
-        if made[name].dtype != column.dtype:
+        if changed.dtype != column.dtype:
             raise no_label(columns)
+        if name in levels:
+            made.index = _with_level(made.index, index_names(made).index(name), changed)
+        else:
+            made[name] = changed.array
     # As the column holds it: a coarser unit of time cuts a label off.
     for mark in _pandas_mask(keys, made[replaced.to_numpy()].head(1), columns):
         not_released(mark)
     return made
 
 
+def _pandas_column(data: Any, name: str) -> Any:
+    """Return a column, or a level of the index."""
+    if name in data.columns:
+        return data[name]
+    return data.index.get_level_values(index_names(data).index(name)).to_series(index=data.index)
+
+
+def _with_level(index: Any, at: int, values: Any) -> Any:
+    """Return an index with other values in one of its levels."""
+    import pandas as pd
+
+    if index.nlevels == 1:
+        return pd.Index(values.array, name=index.name)
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    levels[at] = pd.Index(values.array)
+    return pd.MultiIndex.from_arrays(levels, names=index.names)
+
+
 def _pandas_mask(keys: Keys, data: Any, columns: list[str]) -> bytes:
-    narrow = data[columns].reset_index(drop=True)
+    import pandas as pd
+
+    narrow = pd.DataFrame({name: _pandas_column(data, name).array for name in columns})
     check_pandas(narrow.dtypes, columns)
     if found := _objects.found_in(narrow, columns):
         narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
@@ -183,19 +204,27 @@ def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | Non
     empty = reader.schema.empty_table()
     schema = _arrow_rows(keys, empty, columns, labels).schema
 
-    def batches() -> Iterator[Any]:
-        rest = iter(reader)
-        while (batch := opened(lambda: next(rest, None))) is not None:
-            yield from opened(partial(_arrow_batches, keys, batch, columns, labels))
+    rest = iter(reader)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    def step() -> list[Any] | None:
+        batch = next(rest, None)
+        return None if batch is None else _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
+
+    # No variable outside of `step` holds rows.
+    batches = chain.from_iterable(iter(lambda: opened(step), None))
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _arrow_batches(keys: Keys, batch: Any, columns: list[str], labels: list[Any] | None) -> list[Any]:
-    import pyarrow as pa
+class _Unseen:
+    """A function of one table. A traceback of a failure shows no variable that holds the table."""
 
-    found: list[Any] = _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
-    return found
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, table: Any) -> Any:
+        held = [table]
+        del table
+        return opened(lambda: self._function(held.pop()))
 
 
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -246,11 +275,25 @@ def _labelled(pc: Any, pa: Any, column: Any, mask: Any, label: Any) -> Any:
 
 
 def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
-    from dpsel._ingest._frames import duckdb_stream
-
     if hasattr(data, "columns"):
         check_duckdb(data, columns)
     return _reader(keys, _as_reader(duckdb_stream(data)), columns, labels)
+
+
+def _datasets(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import pyarrow as pa
+
+    from dpsel._ingest._datasets import batches_of_dataset
+
+    tables, names = batches_of_dataset(data, [] if data.column_names is None else data.column_names)
+    _named(columns, columns if names is None else names)
+    first = next(tables, None)
+    if first is None:
+        raise SchemaError(
+            "the data set has no rows and does not tell its columns; there is nothing to filter"
+        )
+    batches = chain.from_iterable(map(pa.Table.to_batches, chain([first], tables)))
+    return _reader(keys, pa.RecordBatchReader.from_batches(first.schema, batches), columns, labels)
 
 
 def _pyspark(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
@@ -273,5 +316,6 @@ _BY_LIBRARY: Final[dict[str, Callable[[Keys, Any, list[str], list[Any] | None], 
     "pandas": _pandas,
     "pyarrow": _pyarrow,
     "duckdb": _duckdb,
+    "datasets": _datasets,
     "pyspark": _pyspark,
 }

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["Opened", "Tokens", "is_read_once", "open_columns", "open_data"]
+__all__ = [
+    "Opened",
+    "Tokens",
+    "as_paths",
+    "is_read_once",
+    "may_be_quoted",
+    "open_columns",
+    "open_data",
+    "source_of",
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ def open_data(
         InvalidParameterError: If ``file_format`` does not apply.
         DataError: If a table's own library fails to open it.
     """
-    paths = _as_paths(data)
+    paths = as_paths(data)
     if paths is not None and tokens is not None:
         raise InvalidParameterError(
             'tokenizer must be "words", "chars" or "subwords" for files, got a function; open them with a '
@@ -125,10 +134,10 @@ def open_data(
 def _open_paths(
     data: object, paths: list[str], columns: NamedColumns, file_format: FileFormat | None
 ) -> Opened:
-    quoted = _may_be_quoted(data)
+    quoted = may_be_quoted(data)
     if any(map(is_remote, paths)):
         return _of_frame(scan(paths, file_format, may_be_fetched=quoted), columns)
-    return Opened(_files(paths, file_format, quoted=quoted), "table")
+    return Opened(source_of(paths, file_format, quoted=quoted), "table")
 
 
 def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
@@ -136,11 +145,20 @@ def _of_frame(lazy: Any, columns: NamedColumns) -> Opened:
     return replace(_open_object(lazy, columns), returns="table", restored=None)
 
 
-def _files(paths: list[str], file_format: FileFormat | None, *, quoted: bool) -> Source:
+def source_of(paths: list[str], file_format: FileFormat | None, *, quoted: bool) -> Source:
+    """Return files as a source, which opens none of them yet."""
     if isinstance(file_format, Csv):
         given = file_format.delimiter
         delimiter = delimiter_of(paths, quoted=quoted) if given is None else given
-        return Source.files(paths, None, quoted=quoted, delimiter=delimiter, header=file_format.header)
+        return Source.files(
+            paths,
+            None,
+            quoted=quoted,
+            delimiter=delimiter,
+            header=file_format.header,
+            quote=file_format.quote,
+            escape=file_format.escape,
+        )
     return Source.files(paths, file_format, quoted=quoted)
 
 
@@ -228,7 +246,7 @@ def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
 
 def is_read_once(data: object) -> bool:
     """Whether ``data`` can be read once only: an iterator, a pipe, a device, the standard input."""
-    return isinstance(data, Iterator) or any(_is_pipe(path) for path in _as_paths(data) or ())
+    return isinstance(data, Iterator) or any(_is_pipe(path) for path in as_paths(data) or ())
 
 
 def _is_pipe(path: str) -> bool:
@@ -241,7 +259,8 @@ def _is_no_file(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
 
 
-def _as_paths(data: object) -> list[str] | None:
+def as_paths(data: object) -> list[str] | None:
+    """Return the paths that ``data`` is, if it is a path or a list of them."""
     if isinstance(data, str | os.PathLike):
         return [_as_path(data)]
     if isinstance(data, list | tuple) and data and all(isinstance(path, str | os.PathLike) for path in data):
@@ -249,7 +268,7 @@ def _as_paths(data: object) -> list[str] | None:
     return None
 
 
-def _may_be_quoted(data: object) -> bool:
+def may_be_quoted(data: object) -> bool:
     """Whether errors may quote the paths before they turn out to name files.
 
     A list of texts looks like a list of paths, and its elements are data. One path on its own, and what only

@@ -32,10 +32,13 @@ def opened(step: Callable[[], T]) -> T:
     except DpselError as error:
         # What it was raised for may hold the row: the text of a file that is not UTF-8, for example.
         error.__cause__ = error.__context__ = None
-        raise
+        own = error
     except BaseException as error:  # noqa: BLE001 - whatever it is, its words may quote a value
-        ends, name = _ends_the_program(error), type(error).__name__
-    # Raised behind the handler: in it Python would chain the exception to this one, text and all.
+        own, ends, name = None, _ends_the_program(error), type(error).__name__
+    # Raised behind the handler: in it Python would chain the exception to this one, text and all. And without
+    # the frames of the step: a traceback shows their variables, which may hold rows.
+    if own is not None:
+        raise own.with_traceback(None)
     if ends is not None:
         raise ends
     is_plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST_NAME

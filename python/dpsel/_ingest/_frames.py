@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from dpsel._request import NamedColumns
 
-__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "with_levels", "without_rows"]
+__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "index_names", "with_levels", "without_rows"]
 
 
 @dataclass(frozen=True)
@@ -184,11 +184,15 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
 
 def _pandas_names(data: Any) -> list[str]:
     """Return the names of the columns in Arrow, where an index that is no plain range is one, too."""
+    return [*map(str, data.columns), *index_names(data)]
+
+
+def index_names(data: Any) -> list[str]:
+    """Return the names of the levels of an index in Arrow; none for a plain range."""
     import pandas as pd
 
     levels = () if isinstance(data.index, pd.RangeIndex) else enumerate(data.index.names)
-    named = [f"__index_level_{at}__" if name is None else str(name) for at, name in levels]
-    return [*map(str, data.columns), *named]
+    return [f"__index_level_{at}__" if name is None else str(name) for at, name in levels]
 
 
 def _pandas_frame(data: Any, columns: NamedColumns) -> Any:

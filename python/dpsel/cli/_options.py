@@ -54,7 +54,7 @@ def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
             raise click.UsageError(message)
         return inputs_from(paths, format_from(options))
     if paths or format_from(options) is not None:
-        given = "PATHS" if paths else "--format, --delimiter and --no-header"
+        given = "PATHS" if paths else "--format and the options of text files"
         message = f"--sql says where the rows come from; leave {given} out, or name the files in the query"
         raise click.UsageError(message)
     return rows_of_query(query, database, options["threads"])
@@ -95,11 +95,6 @@ def format_option(command: F) -> F:
     return _format_option(command, "PATHS are", "PATHS, if their names do not tell it; - needs it")
 
 
-def format_option_of_input(command: F) -> F:
-    """Add the same for one file, INPUT; ``-`` is not the standard input there."""
-    return _format_option(command, "INPUT is", "INPUT, if its name does not tell it")
-
-
 def _format_option(command: F, files_are: str, files: str) -> F:
     named = click.option(
         "--format", "file_format", type=click.Choice(INPUT_FORMATS), help=f"Format of {files}."
@@ -114,22 +109,40 @@ def _format_option(command: F, files_are: str, files: str) -> F:
         is_flag=True,
         help=f"{files_are} text without a line of names; the columns are column_1, column_2, ...",
     )
-    return named(delimiter(header(command)))
+    quote = click.option(
+        "--quote", metavar="CHAR", help=f"{files_are} text with this character around fields; '' for none."
+    )
+    escape = click.option(
+        "--escape", metavar="CHAR", help=f"{files_are} text with this character, such as '\\', before quotes."
+    )
+    return named(delimiter(header(quote(escape(command)))))
 
 
 def format_from(options: dict[str, Any]) -> Any:
     """Return the format of files as ``file_format=`` takes it."""
-    name, delimiter, header = options["file_format"], options["delimiter"], not options["no_header"]
-    if delimiter is None and header:
+    name = options["file_format"]
+    asked = {
+        "--delimiter": options["delimiter"],
+        "--no-header": options["no_header"] or None,
+        "--quote": options["quote"],
+        "--escape": options["escape"],
+    }
+    given = [option for option, value in asked.items() if value is not None]
+    if not given:
         return name
-    if name not in (None, "csv") and (delimiter is not None or name != "tsv"):
-        given = "--no-header" if delimiter is None else "--delimiter"
+    if name not in (None, "csv", "tsv") or (name == "tsv" and "--delimiter" in given):
         clash = "has one already" if name == "tsv" else "is another one"
-        message = f"{given} is for text files and --format {name} {clash}; leave one of them out"
+        message = f"{given[0]} is for text files and --format {name} {clash}; leave one of them out"
         raise click.UsageError(message)
     by_format = {None: None, "csv": ",", "tsv": "tab"}[name]
-    character = by_format if delimiter is None else delimiter
-    return dpsel.Csv(delimiter="\t" if character in {"tab", "\\t"} else character, header=header)
+    character = by_format if asked["--delimiter"] is None else asked["--delimiter"]
+    quote, escape = asked["--quote"], asked["--escape"]
+    return dpsel.Csv(
+        delimiter="\t" if character in {"tab", "\\t"} else character,
+        header=not options["no_header"],
+        quote='"' if quote is None else quote,
+        escape=escape or "",
+    )
 
 
 threads_option = click.option(

@@ -1,4 +1,4 @@
-"""``dpsel filter``: the rows of a file whose item was released. They are private data."""
+"""``dpsel filter``: the rows of files whose item was released. They are private data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import format_from, format_option_of_input
+from dpsel.cli._options import format_from, format_option, inputs_from
 
 _EPILOG = """\
 \b
@@ -26,8 +26,8 @@ protected. Do not publish it; hand it to a tool that protects what it computes.
 
 @click.command("filter", epilog=_EPILOG, short_help="Keep the rows of a file whose item was released.")
 @click.argument("items", type=click.Path(path_type=Path))
-@click.argument("path", metavar="INPUT")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Rows to FILE, in the format of INPUT.")
+@click.argument("paths", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="Rows to FILE, in the format of PATHS.")
 @click.option(
     "--report",
     type=click.Path(path_type=Path),
@@ -39,14 +39,14 @@ protected. Do not publish it; hand it to a tool that protects what it computes.
     "columns",
     multiple=True,
     metavar="COLUMN",
-    help="Column of INPUT that holds the item; repeat it for several.  [default: those of the selection]",
+    help="Column of PATHS that holds the item; repeat it for several.  [default: those of the selection]",
 )
-@format_option_of_input
+@format_option
 @click.option("--other", metavar="LABEL", help="Keep the other rows too, with LABEL in place of their item.")
 @click.option("-q", "--quiet", is_flag=True, help="No reminder that the output is private.")
 def command(
     items: Path,
-    path: str,
+    paths: tuple[str, ...],
     output: str,
     report: Path | None,
     columns: tuple[str, ...],
@@ -55,12 +55,15 @@ def command(
     quiet: bool,
     **form: Any,
 ) -> None:
-    """Write the rows of INPUT whose item is in ITEMS, the file of a release.
+    """Write the rows of PATHS whose item is in ITEMS, the file of a release.
 
-    CSV and NDJSON (also .gz) need nothing else; Parquet and Arrow files need pyarrow.
+    PATHS are those of a selection: files, folders, patterns, or - for standard input. Parquet and Arrow
+    files need pyarrow.
     """
     release = dpsel.Release.load(items, report)
-    release.filter_file(path, output, item=list(columns) or None, other=other, file_format=format_from(form))
+    file_format = format_from(form)
+    data = inputs_from(paths, file_format)
+    release.filter_file(data, output, item=list(columns) or None, other=other, file_format=file_format)
     if not quiet:
         click.echo(
             f"{output} is PRIVATE DATA: it has rows of the input; do not publish it",

@@ -9,6 +9,7 @@ from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from dpsel._filter import Keys
@@ -83,23 +84,25 @@ class Contents(ABC):
 
     def filter_file(
         self,
-        source: str,
-        target: str,
+        source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        target: str | os.PathLike[str],
         *,
         item: str | Sequence[str] | None = None,
         other: str | None = None,
         file_format: FileFormat | None = None,
     ) -> None:
-        """Write the rows of a file whose item was released to another file, which holds private data.
+        """Write the rows of files whose item was released to another file, which holds private data.
+
+        Rows of text are copied as they are written.
 
         Args:
-            source: CSV or NDJSON, also with gzip, which need no other package; Parquet or Arrow IPC,
-                which need pyarrow.
-            target: A file name with an extension of the same format.
+            source: What a selection takes: a file, a folder, a pattern, ``-``, or a list of these, all of one
+                format. Parquet and Arrow IPC need pyarrow.
+            target: A file name with an extension of the same format; text also with ``.gz`` or ``.zst``.
             item: As for [`filter`][dpsel.Release.filter].
             other: As for [`filter`][dpsel.Release.filter].
-            file_format: The format of both files if their names do not say it; [`Csv`][dpsel.Csv] for
-                another delimiter, or no header line.
+            file_format: The format of all files if their names do not say it; [`Csv`][dpsel.Csv] for
+                another delimiter or quote, or no header line.
 
         Raises:
             FileError: If a file cannot be read or written, or the extensions differ.
@@ -108,7 +111,7 @@ class Contents(ABC):
         from dpsel._filter import filter_file
 
         self._refuse_ngrams()
-        filter_file(self._keys(), (source, target), self._item_columns(item), other, file_format)
+        filter_file(self._keys(), source, target, self._item_columns(item), other, file_format)
 
     @abstractmethod
     def __len__(self) -> int:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
-from dpsel._filter._files import lines_of
 from dpsel.exceptions import FileError, MissingFileError, ReportError
 from dpsel.quoting import quoted_path
+from dpsel.release._lines import lines_of
 from dpsel.release._report import Report
 from dpsel.release._wording import counted_column
 

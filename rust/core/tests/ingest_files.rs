@@ -317,7 +317,7 @@ fn late_type_changes_and_long_gaps_in_ndjson() {
     let nulls = "{\"user\": 1}\n".repeat(150);
     let mut rows = String::new();
     for u in 0..USERS {
-        writeln!(rows, "{{\"user\": {u}, \"item\": [\"x\"], \"user\": {u}}}").unwrap();
+        writeln!(rows, "{{\"user\": {u}, \"item\": [\"x\"], \"note\": {u}}}").unwrap();
     }
     fs::write(&path, nulls + &rows).unwrap();
     assert_eq!(from_files(vec![path.clone()]).column(0).as_ref(), &LargeStringArray::from(vec!["x"]));

@@ -1,11 +1,14 @@
 //! The items of a release, looked up in the rows of any table.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, Field};
 use dpsel_core::Error;
-use dpsel_core::ingest;
+use dpsel_core::ingest::{self, RowFilter};
+use dpsel_core::release::write_rows;
+use dpsel_core::runtime::Control;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
@@ -14,7 +17,9 @@ use pyo3_arrow::ffi::to_array_pycapsules;
 use crate::error::{guarded, to_python};
 use crate::export::Release;
 use crate::producer::Producer;
+use crate::source::Source;
 use crate::streams::Stream;
+use crate::worker::interruptible;
 
 /// The items of a release.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -39,6 +44,26 @@ impl Members {
             rows.extend(py.detach(|| guarded(|| self.0.rows(&batch)))?);
         }
         Ok(RowMask(rows))
+    }
+
+    /// Write the rows of text files whose item is one of them to a new file, which errors name `shown`. With labels, all
+    /// other rows come too, with these in place of their item.
+    fn copy_rows(
+        &self,
+        py: Python<'_>,
+        source: &Source,
+        columns: Vec<String>,
+        labels: Option<Vec<String>>,
+        made: PathBuf,
+        shown: PathBuf,
+    ) -> PyResult<()> {
+        let (files, control) = (source.files()?, &Control::new(None, None));
+        let members = &self.0;
+        let copy = move || {
+            let filter = RowFilter { members, columns, labels, target: &shown };
+            write_rows(&made, &shown, |out| ingest::filter_rows(&files, &filter, control, out))
+        };
+        interruptible(py, control, copy)
     }
 }
 

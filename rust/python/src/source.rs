@@ -42,19 +42,25 @@ enum Data {
 #[pymethods]
 impl Source {
     /// Files, or glob patterns of files, read in Rust. Errors quote paths that name no file only if told to. With a
-    /// delimiter they are text, and `header` says whether the first line has names.
+    /// delimiter they are text, and the rest says what is different in it.
     #[staticmethod]
-    #[pyo3(signature = (paths, file_format, *, quoted, delimiter=None, header=true))]
-    fn files(
+    #[pyo3(signature = (paths, file_format, *, quoted, delimiter=None, header=true, quote="\"", escape=""))]
+    #[pyo3(name = "files")]
+    fn of_files(
         paths: Vec<PathBuf>,
         file_format: Option<&str>,
         quoted: bool,
         delimiter: Option<&str>,
         header: bool,
+        quote: &str,
+        escape: &str,
     ) -> PyResult<Self> {
         let format = match delimiter {
             None => file_format.map(format_by_name).transpose()?,
-            Some(delimiter) => Some(FileFormat::Csv(Dialect::new(delimiter, header).map_err(to_python)?)),
+            Some(delimiter) => {
+                let dialect = Dialect::new(delimiter, header, quote, escape).map_err(to_python)?;
+                Some(FileFormat::Csv(dialect))
+            }
         };
         Ok(Self { data: Data::Files { paths, format, quoted }, names: None, opened: Mutex::default() })
     }
@@ -64,6 +70,12 @@ impl Source {
         let Data::Files { paths, format, quoted } = &self.data else { return Ok(Vec::new()) };
         let files = named(paths.clone(), *format, *quoted);
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
+    }
+
+    /// The columns that the folders of each of the files tell, with their values.
+    fn folder_columns(&self, py: Python<'_>) -> PyResult<Vec<Vec<(String, Option<String>)>>> {
+        let files = self.files()?;
+        py.detach(move || guarded(|| ingest::folder_columns(&files, &Control::new(None, None))))
     }
 
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.
@@ -86,6 +98,16 @@ impl Source {
 }
 
 impl Source {
+    /// The files that it names.
+    pub(crate) fn files(&self) -> PyResult<CoreSource> {
+        match &self.data {
+            Data::Files { paths, format, quoted } => Ok(named(paths.clone(), *format, *quoted)),
+            Data::Stream { .. } | Data::Frames(_) | Data::Pairs(_) => {
+                Err(to_python(Error::Internal("a stream is no file")))
+            }
+        }
+    }
+
     /// Read the data and do what the job asks for.
     pub(crate) fn run(&self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
         match &self.data {

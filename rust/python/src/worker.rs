@@ -132,3 +132,38 @@ impl Running {
         }
     }
 }
+
+/// Do work on a thread of its own, looking at signals on the way. After one the work is told to stop, and has ended when
+/// this returns.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    control: &Control,
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (sender, result) = sync_channel(1);
+            scope.spawn(move || {
+                let ended = caught(work).unwrap_or(Err(Error::Internal("the work panicked")));
+                // The receiver waits for this.
+                let _ = sender.send(ended);
+            });
+            let mut stopped = None;
+            loop {
+                match result.recv_timeout(TICK) {
+                    Ok(ended) => return stopped.map_or(ended.map_err(to_python), Err),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(internal("the work ended without a result"));
+                    }
+                }
+                if stopped.is_none()
+                    && let Some(error) = Python::attach(|py| py.check_signals().err())
+                {
+                    control.progress().cancel();
+                    stopped = Some(error);
+                }
+            }
+        })
+    })
+}

@@ -1,5 +1,6 @@
 //! A source whose columns are checked, ready to deliver its rows.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
@@ -7,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::columns::may_be_addresses;
 use super::encode::{Encoder, Sink};
-use super::files::{FileList, Files};
+use super::files::{self, FileList, Files, RowFilter};
 use super::items::ItemSchema;
 use super::layout::{ColumnLayout, Positions};
 use super::names::{Columns, INPUT_NAME};
@@ -50,6 +51,27 @@ pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Res
 /// As [`check_files`], for paths.
 pub fn named_files(source: &Source, control: &Control) -> Result<Vec<PathBuf>> {
     list_of(source)?.named(control)
+}
+
+/// The columns that the folders of each of the files tell, with their values.
+///
+/// # Errors
+/// As [`check_files`], for paths.
+pub fn folder_columns(source: &Source, control: &Control) -> Result<Vec<Vec<(String, Option<String>)>>> {
+    list_of(source)?.folder_columns(control)
+}
+
+/// Copy the rows of text files that a filter lets through.
+///
+/// # Errors
+/// As [`OpenSource::open`]; [`Error::File`] if they cannot be written.
+pub fn filter_rows(
+    source: &Source,
+    filter: &RowFilter<'_>,
+    control: &Control,
+    out: &mut dyn Write,
+) -> Result<()> {
+    files::filter(list_of(source)?, filter, control, out)
 }
 
 fn list_of(source: &Source) -> Result<FileList<'_>> {

@@ -41,30 +41,45 @@ pub struct Dialect {
     delimiter: u8,
     /// Whether the first line has the names of the columns. Otherwise they are `column_1`, `column_2`, ...
     pub header: bool,
+    /// What stands around fields with delimiters; without it no field has any.
+    pub(super) quote: Option<u8>,
+    /// What stands before a quote within quotes; without it a quote is doubled.
+    pub(super) escape: Option<u8>,
 }
 
 impl Dialect {
     /// Commas, and a header line.
-    pub const COMMAS: Self = Self { delimiter: b',', header: true };
+    pub const COMMAS: Self = Self { delimiter: b',', header: true, quote: Some(b'"'), escape: None };
     /// Tabs, and a header line.
-    pub const TABS: Self = Self { delimiter: b'\t', header: true };
+    pub const TABS: Self = Self { delimiter: b'\t', ..Self::COMMAS };
 
-    /// Fields that are separated by one character of ASCII.
+    /// Fields that are separated by one character of ASCII. An empty text stands for no quote, or no escape.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for other texts, for quotes and for line breaks.
-    pub fn new(delimiter: &str, header: bool) -> Result<Self> {
-        match delimiter.as_bytes() {
-            [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n' | 0) => {
-                Ok(Self { delimiter: *byte, header })
-            }
+    /// [`Error::InvalidParameter`] for other texts, for line breaks, and for one character with two meanings.
+    pub fn new(delimiter: &str, header: bool, quote: &str, escape: &str) -> Result<Self> {
+        let one = |name, text: &str| match text.as_bytes() {
+            [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n' | 0) => Ok(*byte),
             _ => Err(Error::parameter(
-                "delimiter",
-                "one character of ASCII, and no quote or line break",
-                quoted(delimiter),
-                "pass the character between two fields, such as ';'",
+                name,
+                "one character of ASCII, and no line break",
+                quoted(text),
+                "pass that character",
             )),
+        };
+        let optional = |name, text: &str| (!text.is_empty()).then(|| one(name, text)).transpose();
+        let delimiter = one("delimiter", delimiter)?;
+        let (quote, escape) = (optional("quote", quote)?, optional("escape", escape)?);
+        // A quote that escapes itself is doubled.
+        let escape = escape.filter(|_| escape != quote);
+        if Some(delimiter) == quote || Some(delimiter) == escape || (escape.is_some() && quote.is_none()) {
+            return Err(Error::Incompatible {
+                what: "delimiter, quote and escape are the same, or there is an escape without a quote"
+                    .into(),
+                fix: "pass three different characters",
+            });
         }
+        Ok(Self { delimiter, header, quote, escape })
     }
 
     /// The byte between two fields.

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::open_file::OpenFile;
 use super::{csv, expand, ipc, ndjson, parquet, reason};
 use crate::ingest::encode::{Encoder, Sink};
-use crate::ingest::layout::ColumnLayout;
+use crate::ingest::layout::{ColumnLayout, roles};
 use crate::ingest::names::Columns;
 use crate::ingest::pool::{self, Task};
 use crate::ingest::source::FileFormat;
@@ -19,6 +19,9 @@ const SINGLE_THREADED: u64 = 256 * 1024;
 
 /// A file, with the place of the path that names it.
 type PlacedFile = (usize, expand::NamedFile);
+
+/// Columns that folders tell, with their values.
+pub(in crate::ingest) type FolderValues = Vec<(String, Option<String>)>;
 
 /// All files of one source: opened and checked, not yet read.
 pub(in crate::ingest) struct Files {
@@ -79,16 +82,30 @@ impl FileList<'_> {
         Ok(self.expand(control)?.into_iter().map(|(input, _)| input.name().to_owned()).collect())
     }
 
+    /// The columns that the folders of each file tell.
+    ///
+    /// # Errors
+    /// As [`Files::open`], for paths.
+    pub(in crate::ingest) fn folder_columns(self, control: &Control) -> Result<Vec<FolderValues>> {
+        let files = self.placed(control)?.into_iter();
+        files.map(|(place, (input, _))| Ok(self.folders(&input, place, |_| true)?.into_values())).collect()
+    }
+
     /// The needed columns that the folders of a file tell.
-    fn folders(&self, input: &Input, place: usize, columns: &Columns) -> Result<FolderColumns> {
+    fn folders(
+        &self,
+        input: &Input,
+        place: usize,
+        is_needed: impl Fn(&str) -> bool,
+    ) -> Result<FolderColumns> {
         match (self.paths.get(place), input.size()?) {
-            (Some(given), Some(_)) => FolderColumns::of(input.name(), given, columns),
+            (Some(given), Some(_)) => FolderColumns::of(input.name(), given, is_needed),
             // A pipe stands in no folder of a table.
             (None, _) | (_, None) => Ok(FolderColumns::default()),
         }
     }
 
-    fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
+    pub(super) fn expand(&self, control: &Control) -> Result<Vec<expand::NamedFile>> {
         Ok(self.placed(control)?.into_iter().map(|(_, file)| file).collect())
     }
 
@@ -130,7 +147,9 @@ impl Files {
         for (place, (input, format)) in files {
             let path = input.name().to_owned();
             let folders = match format {
-                FileFormat::Parquet => list.folders(&input, place, columns)?,
+                FileFormat::Parquet => {
+                    list.folders(&input, place, |name| roles(columns).any(|(_, needed)| needed == name))?
+                }
                 FileFormat::Csv(_) | FileFormat::NdJson | FileFormat::Ipc => FolderColumns::default(),
             };
             if let Some(Self { folders: first, .. }) = &all {

@@ -13,8 +13,6 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use super::reason::unreadable;
 use crate::error::quoted;
-use crate::ingest::layout::roles;
-use crate::ingest::names::Columns;
 use crate::{Error, Result};
 
 /// What tools write for a missing value.
@@ -32,13 +30,13 @@ impl FolderColumns {
     ///
     /// # Errors
     /// [`Error::Schema`] if two folders name one of the columns; [`Error::File`] for a value that is not UTF-8.
-    pub(super) fn of(file: &Path, given: &Path, columns: &Columns) -> Result<Self> {
+    pub(super) fn of(file: &Path, given: &Path, is_needed: impl Fn(&str) -> bool) -> Result<Self> {
         let mut found: Vec<(String, Option<String>)> = Vec::new();
         for part in parts_below(file, given) {
             let Some((name, value)) = part.split_once('=').filter(|(name, _)| !name.is_empty()) else {
                 continue;
             };
-            if !roles(columns).any(|(_, needed)| needed == name) {
+            if !is_needed(name) {
                 continue;
             }
             if found.iter().any(|(other, _)| other == name) {
@@ -52,6 +50,11 @@ impl FolderColumns {
             found.push((name.to_owned(), value));
         }
         Ok(Self(found))
+    }
+
+    /// Their names and values.
+    pub(super) fn into_values(self) -> Vec<(String, Option<String>)> {
+        self.0
     }
 
     /// Without the columns of the file itself, which are never taken from a folder.

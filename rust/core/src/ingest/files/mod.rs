@@ -4,6 +4,7 @@ mod compressed;
 mod csv;
 mod expand;
 mod file_list;
+mod filter;
 mod hive;
 mod input;
 mod ipc;
@@ -15,5 +16,9 @@ mod pipe;
 mod reason;
 mod tables;
 mod text;
+mod unicode;
 
+pub(crate) use csv::csv_field;
 pub(super) use file_list::{FileList, Files};
+pub use filter::RowFilter;
+pub(super) use filter::filter;

@@ -88,7 +88,11 @@ pub(in crate::ingest) fn roles(columns: &Columns) -> impl Iterator<Item = (Role,
         .chain(columns.user.names().iter().map(|name| (Role::User, name)))
 }
 
-fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {
+/// The place of the one column with this name.
+///
+/// # Errors
+/// [`Error::Schema`] if there is none, or several.
+pub(in crate::ingest) fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {
     let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(at, _)| at);
     match (matches.next(), matches.next()) {
         (Some(at), None) => Ok(at),

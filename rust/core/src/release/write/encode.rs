@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
@@ -13,6 +14,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::format::OutputFormat;
 use super::instants::as_text;
+use crate::ingest::csv_field;
 
 /// Write a whole table.
 ///
@@ -43,8 +45,44 @@ fn write_parquet(table: &RecordBatch, out: &mut (impl Write + Send)) -> Result<(
     writer.close().map(drop)
 }
 
+/// A line of names, and a line for each row.
 fn write_csv(table: &RecordBatch, out: &mut impl Write) -> Result<(), ArrowError> {
-    arrow_csv::WriterBuilder::new().with_header(true).build(out).write(&as_text(table)?)
+    let table = as_text(table)?;
+    let options = FormatOptions::default();
+    let columns: Vec<ArrayFormatter<'_>> = table
+        .columns()
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column, &options))
+        .collect::<Result<_, _>>()?;
+    let names: Vec<String> = table.schema_ref().fields().iter().map(|field| field.name().clone()).collect();
+    write_line(names.iter().map(|name| Some(name.as_str())), out)?;
+    let mut cells = vec![String::new(); columns.len()];
+    for row in 0..table.num_rows() {
+        for (cell, column) in cells.iter_mut().zip(&columns) {
+            cell.clear();
+            column.value(row).write(cell)?;
+        }
+        let valid = table.columns().iter().map(|column| column.is_valid(row));
+        write_line(cells.iter().zip(valid).map(|(cell, valid)| valid.then_some(cell.as_str())), out)?;
+    }
+    Ok(())
+}
+
+/// Write fields with commas between them. A missing value is an empty field; an empty text has quotes.
+fn write_line<'a>(
+    fields: impl Iterator<Item = Option<&'a str>>,
+    out: &mut impl Write,
+) -> Result<(), ArrowError> {
+    for (at, field) in fields.enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        if let Some(text) = field {
+            let written = csv_field(text).map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+            out.write_all(written.as_bytes())?;
+        }
+    }
+    Ok(out.write_all(b"\n")?)
 }
 
 fn write_ndjson(table: &RecordBatch, out: &mut impl Write) -> Result<(), ArrowError> {

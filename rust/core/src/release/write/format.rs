@@ -28,6 +28,15 @@ pub(super) enum Compression {
     Zstd,
 }
 
+/// The compression that the end of a file's name says.
+pub(super) fn compression_of(path: &Path) -> Compression {
+    match path.extension().map(std::ffi::OsStr::to_ascii_lowercase) {
+        Some(extension) if extension == "gz" => Compression::Gzip,
+        Some(extension) if extension == "zst" => Compression::Zstd,
+        _ => Compression::None,
+    }
+}
+
 /// The format and compression that a file's extensions name.
 ///
 /// # Errors

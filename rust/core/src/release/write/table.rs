@@ -1,13 +1,14 @@
 //! Released items to files, which hold all of them or nothing.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
 
 use super::atomic::{fill, folder_of, replace};
 use super::encode::write_format;
-use super::format::{Compression, OutputFormat, format_of};
+use super::format::{Compression, OutputFormat, compression_of, format_of};
 use super::refusal::{NO_FOLDER, failed, refused};
 use crate::Result;
 
@@ -21,19 +22,62 @@ use crate::Result;
 /// [`crate::Error::File`] for an unknown extension or when the system refuses; then the path is as it was before.
 pub fn write_table(table: &RecordBatch, path: &Path) -> Result<()> {
     let (format, compression) = format_of(path)?;
-    replace(path, |out| match compression {
-        Compression::None => write_format(table, format, out),
+    replace(path, |out| compressed(compression, out, |mut out| write_format(table, format, &mut out)))
+}
+
+/// Write through the compression of a file.
+fn compressed<E: From<io::Error>>(
+    compression: Compression,
+    out: &mut (dyn Write + Send),
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
+) -> Result<(), E> {
+    match compression {
+        Compression::None => write(out),
         Compression::Gzip => {
             let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
-            write_format(table, format, &mut encoder)?;
-            encoder.finish().map(drop)
+            write(&mut encoder)?;
+            Ok(encoder.finish().map(drop)?)
         }
         Compression::Zstd => {
             let mut encoder = zstd::Encoder::new(out, 3)?;
-            write_format(table, format, &mut encoder)?;
-            encoder.finish().map(drop)
+            write(&mut encoder)?;
+            Ok(encoder.finish().map(drop)?)
         }
-    })
+    }
+}
+
+/// Write rows of text to a new file, compressed if its name says so. After an error a part of it may stand there.
+///
+/// # Errors
+/// Those of `write`; [`crate::Error::File`] with the name `shown` when the system refuses.
+pub fn write_rows(
+    path: &Path,
+    shown: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+) -> Result<()> {
+    let failed = |error: &io::Error| failed("write", shown, error);
+    let file = File::create(path).map_err(|e| failed(&e))?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    compressed(compression_of(path), &mut out, |out| write(out).map_err(Unwritten::Ours)).map_err(
+        |error| match error {
+            Unwritten::Ours(error) => error,
+            Unwritten::System(error) => failed(&error),
+        },
+    )?;
+    let file = out.into_inner().map_err(|e| failed(e.error()))?;
+    file.sync_all().map_err(|e| failed(&e))
+}
+
+/// Why rows are not written.
+enum Unwritten {
+    Ours(crate::Error),
+    System(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
 }
 
 /// Write a table to an open writer, for example the standard output.

@@ -10,6 +10,7 @@ use super::input::{ByteReader, Input};
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
 use super::text::Text;
+use super::unicode::mark;
 use crate::error::quoted;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
@@ -19,12 +20,14 @@ use crate::{Error, Result};
 
 mod column;
 mod record;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod value;
 
 use column::Column;
 use record::Record;
+pub(super) use rows::filter;
 use value::JsonValue;
 
 /// Records that are read for types. More are read if a field is null in all of them.
@@ -98,11 +101,7 @@ impl Task for NdJsonFile {
         let mut lines = Lines::new(input.read()?, &input, &source)?;
         let mut first_row = 0;
         loop {
-            let mut columns: Vec<Column> = types
-                .iter()
-                .map(Column::new)
-                .collect::<Option<_>>()
-                .ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))?;
+            let mut columns = empty(&types)?;
             let rows = guarded(input.name(), || fill(&mut lines, &names, &mut columns))?;
             if rows == 0 {
                 return Ok(());
@@ -122,21 +121,33 @@ impl Task for NdJsonFile {
     }
 }
 
+/// Columns without values.
+fn empty(types: &[DataType]) -> Result<Vec<Column>> {
+    let columns: Option<_> = types.iter().map(Column::new).collect();
+    columns.ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))
+}
+
 /// Append up to one batch of records to the columns; the number of records.
 fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<usize> {
     for row in 0..BATCH {
         if !lines.advance()? {
             return Ok(row);
         }
-        let record = lines.record(names, false)?;
-        for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
-            // Otherwise: a missing field is null.
-            if !column.push(value.unwrap_or(JsonValue::Null)) {
-                return Err(lines.mismatch(name));
-            }
-        }
+        append(lines, names, columns)?;
     }
     Ok(BATCH)
+}
+
+/// Append the current record to the columns.
+fn append(lines: &Lines, names: &[String], columns: &mut [Column]) -> Result<()> {
+    let record = lines.record(names, false)?;
+    for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
+        // Otherwise: a missing field is null.
+        if !column.push(value.unwrap_or(JsonValue::Null)) {
+            return Err(lines.mismatch(name));
+        }
+    }
+    Ok(())
 }
 
 /// The lines of a file, without blank ones.
@@ -146,12 +157,14 @@ struct Lines {
     text: Text,
     line: Vec<u8>,
     number: u64,
+    /// Bytes of the byte order mark before the first line.
+    mark: usize,
 }
 
 impl Lines {
     fn new(bytes: ByteReader, input: &Input, source: &Arc<str>) -> Result<Self> {
         let (path, text) = (input.name().to_owned(), Text::new(bytes, input.name())?);
-        Ok(Self { path, source: Arc::clone(source), text, line: Vec::new(), number: 0 })
+        Ok(Self { path, source: Arc::clone(source), text, line: Vec::new(), number: 0, mark: 0 })
     }
 
     /// Go to the next line that is not blank; false at the end of the file.
@@ -163,22 +176,29 @@ impl Lines {
                 return Ok(false);
             }
             self.number += 1;
+            if self.number == 1 {
+                self.mark = mark(&self.line, &self.source)?;
+            }
             if !self.content().is_empty() {
                 return Ok(true);
             }
         }
     }
 
-    /// The line without surrounding white space and without the byte order mark of the first line.
+    /// The same without surrounding white space.
     fn content(&self) -> &[u8] {
-        let line = self.line.trim_ascii();
-        // Otherwise: there is no mark.
-        if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line }
+        self.unmarked().trim_ascii()
+    }
+
+    /// The line without the byte order mark of the first line.
+    fn unmarked(&self) -> &[u8] {
+        &self.line[if self.number == 1 { self.mark } else { 0 }..]
     }
 
     /// The record of the current line, with the names of all its fields if `list` is set.
     fn record(&self, names: &[String], list: bool) -> Result<Record<'_>> {
-        record::parse(self.content(), names, list).map_err(|()| self.malformed())
+        let record = record::parse(self.content(), names, list).map_err(|()| self.malformed())?;
+        if record.is_ambiguous { Err(self.ambiguous()) } else { Ok(record) }
     }
 
     fn malformed(&self) -> Error {
@@ -191,6 +211,17 @@ impl Lines {
                 if utf8 { "a JSON object" } else { "valid UTF-8" }
             ),
             fix: "each line must hold one whole JSON object in UTF-8",
+        }
+    }
+
+    fn ambiguous(&self) -> Error {
+        Error::Data {
+            source_name: self.source.to_string(),
+            what: format!(
+                "line {} has a needed field twice, and readers take different ones of the two",
+                self.number
+            ),
+            fix: "write each field of an object once",
         }
     }
 

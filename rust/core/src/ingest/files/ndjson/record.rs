@@ -1,17 +1,24 @@
 //! One line of NDJSON. The needed fields are kept; the other fields are checked and skipped.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
+use serde_json::value::RawValue;
+
 use super::value::JsonValue;
 
-/// The needed fields of one record. If a field occurs twice, the last one counts.
+/// The needed fields of one record.
 pub(super) struct Record<'a> {
     /// In the order of the needed names; `None` where the record has no such field.
     pub(super) values: Vec<Option<JsonValue<'a>>>,
     /// Names of all fields of the record, if they were asked for.
     pub(super) names: Vec<String>,
+    /// Whether a needed field occurs twice.
+    pub(super) is_ambiguous: bool,
 }
 
 /// Parses one line. The decoder's message is dropped, because it may quote the line.
@@ -20,6 +27,20 @@ pub(super) fn parse<'a>(line: &'a [u8], names: &[String], list: bool) -> Result<
     let record = RecordSeed { names, list }.deserialize(&mut deserializer).map_err(drop)?;
     deserializer.end().map_err(drop)?;
     Ok(record)
+}
+
+/// Where the values of the needed fields stand in a line; nowhere for a field that the record does not have.
+pub(super) fn places(line: &[u8], names: &[String]) -> Result<Vec<Range<usize>>, ()> {
+    let line = std::str::from_utf8(line).map_err(drop)?;
+    let fields: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(line).map_err(drop)?;
+    let place = |name: &String| {
+        // Otherwise: it is no part of the line.
+        fields.get(name.as_str()).map_or(0..0, |value| {
+            let start = value.get().as_ptr().addr() - line.as_ptr().addr();
+            start..start + value.get().len()
+        })
+    };
+    Ok(names.iter().map(place).collect())
 }
 
 struct RecordSeed<'a> {
@@ -43,13 +64,19 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut record = Record { values: self.names.iter().map(|_| None).collect(), names: Vec::new() };
+        let mut record = Record {
+            values: self.names.iter().map(|_| None).collect(),
+            names: Vec::new(),
+            is_ambiguous: false,
+        };
         let all = &mut record.names;
         while let Some(place) =
             map.next_key_seed(FieldSeed { names: self.names, all: self.list.then_some(&mut *all) })?
         {
             match place {
-                Some(at) => record.values[at] = Some(map.next_value()?),
+                Some(at) => {
+                    record.is_ambiguous |= record.values[at].replace(map.next_value()?).is_some();
+                }
                 None => map.next_value::<IgnoredAny>().map(drop)?,
             }
         }

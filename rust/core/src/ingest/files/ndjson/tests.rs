@@ -68,8 +68,12 @@ fn types_follow_the_values() {
 }
 
 #[test]
-fn the_last_of_equal_names_counts_and_escapes_are_resolved() {
-    assert!(matches!(item(r#"{"item": "a", "item": "b"}"#), Some(JsonValue::Text(Cow::Borrowed("b")))));
+fn equal_names_are_noticed_and_escapes_are_resolved() {
+    for (line, ambiguous) in
+        [(r#"{"item": "a", "\u0069tem": "b"}"#, true), (r#"{"item": "a", "x": 1, "x": 2}"#, false)]
+    {
+        assert_eq!(parse(line.as_bytes(), &names(), false).unwrap().is_ambiguous, ambiguous);
+    }
     assert!(matches!(item(r#"{"\u0069tem": "\u00fc"}"#), Some(JsonValue::Text(text)) if text == "ü"));
     assert!(matches!(item(r#"{"item": null}"#), Some(JsonValue::Null)));
     assert!(item(r#"{"other": {"item": 1}}"#).is_none());
