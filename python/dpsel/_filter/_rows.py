@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
@@ -22,7 +22,7 @@ from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from dpsel._filter._keys import Keys
 
@@ -178,19 +178,15 @@ def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | Non
     empty = reader.schema.empty_table()
     schema = _arrow_rows(keys, empty, columns, labels).schema
 
-    def batches() -> Iterator[Any]:
-        rest = iter(reader)
-        while (batch := opened(lambda: next(rest, None))) is not None:
-            yield from opened(partial(_arrow_batches, keys, batch, columns, labels))
+    rest = iter(reader)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    def next_rows() -> list[Any] | None:
+        batch = next(rest, None)
+        return None if batch is None else _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
 
-
-def _arrow_batches(keys: Keys, batch: Any, columns: list[str], labels: list[Any] | None) -> list[Any]:
-    import pyarrow as pa
-
-    found: list[Any] = _arrow_rows(keys, pa.table(batch), columns, labels).to_batches()
-    return found
+    # No variable holds a batch while the next one fails.
+    batches = iter(lambda: opened(next_rows), None)
+    return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(batches))
 
 
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
