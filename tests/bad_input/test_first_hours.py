@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import dpsel
 from dpsel.cli._app import cli
-from dpsel.exceptions import DpselError, FileError, InvalidParameterError, SchemaError
+from dpsel.exceptions import DpselError, FileError, SchemaError
 from support import KEY
 
 PRIVACY = dpsel.ApproxDP(epsilon=2.0, delta=1e-4)
@@ -284,5 +284,5 @@ def test_levels_of_an_index_are_found_in_a_filter() -> None:
     assert sorted(set(kept.index)) == select(TABLE).to_pylist()
     with pytest.raises(SchemaError, match="no column named 'j'"):
         release.filter(TABLE.set_index("u"), item="j")
-    with pytest.raises(InvalidParameterError, match=r"other= takes the place.*pass data.reset_index"):
-        release.filter(TABLE.set_index("i"), other="rest")
+    labelled = release.filter(TABLE.set_index("i"), other="rest")
+    assert set(labelled.index) == {*set(kept.index), "rest"}

@@ -27,20 +27,19 @@ def opened(step: Callable[[], T]) -> T:
         DataError: In place of any other exception, of which only the class is named. Those that end the
             program or the task stay what they are, without their words.
     """
+    ours: BaseException | None
     try:
         return step()
     except DpselError as error:
-        # What it was raised for may hold the row: the text of a file that is not UTF-8, for example.
+        # What it was raised for may hold the row: the text of a file that is not UTF-8, for example. So may
+        # the variables of the frames below this one.
         error.__cause__ = error.__context__ = None
-        own = error
+        ours, name = error.with_traceback(None), ""
     except BaseException as error:  # noqa: BLE001 - whatever it is, its words may quote a value
-        own, ends, name = None, _ends_the_program(error), type(error).__name__
-    # Raised behind the handler: in it Python would chain the exception to this one, text and all. And without
-    # the frames of the step: a traceback shows their variables, which may hold rows.
-    if own is not None:
-        raise own.with_traceback(None)
-    if ends is not None:
-        raise ends
+        ours, name = _ends_the_program(error), type(error).__name__
+    # Raised behind the handler: in it Python would chain the exception to this one, text and all.
+    if ours is not None:
+        raise ours
     is_plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST_NAME
     raised = name if is_plain else "an exception"
     raise DataError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
+from dpsel._ingest._foreign import opened
 
 if TYPE_CHECKING:
     from dpsel._request import NamedColumns
@@ -72,13 +73,17 @@ class _Objects:
         Raises:
             SchemaError: If a value cannot be a key.
         """
+        # Below `opened` no frame is left in an error: their variables show values.
+        return opened(lambda: self._table_of_all().__arrow_c_stream__(requested_schema))
+
+    def _table_of_all(self) -> Any:
         import pyarrow as pa
 
         arrays = {name: self._table.column(name) for name in self._table.column_names}
         arrays |= {
             name: _array(pa, column, lists=name in self._lists) for name, column in self._columns.items()
         }
-        return pa.table(arrays).__arrow_c_stream__(requested_schema)
+        return pa.table(arrays)
 
 
 def _array(pa: Any, column: Any, *, lists: bool) -> Any:
