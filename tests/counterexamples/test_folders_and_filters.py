@@ -48,9 +48,11 @@ def test_a_link_to_no_file_is_an_error_and_not_left_out(folder, item) -> None:
 
 @pytest.mark.parametrize("item", ["item", ["item", "year"]])
 def test_a_pattern_means_the_same_files_with_and_without_folder_columns(folder, item) -> None:
-    write(folder / "year=2" / ".hidden.parquet", "milk")
-    released = str(select(f"{folder}/*/*.parquet", item).to_pylist())
-    assert "milk" in released
+    write(folder / "year=2" / "more.parquet", "milk")
+    assert "milk" in str(select(f"{folder}/*/*.parquet", item).to_pylist())
+    write(folder / "year=2" / ".hidden.parquet", "gin")
+    with pytest.raises(dpsel.exceptions.FileError, match="a wildcard meets it"):
+        select(f"{folder}/*/*.parquet", item)
 
 
 @pytest.mark.parametrize("item", ["item", ["item", "year"]])

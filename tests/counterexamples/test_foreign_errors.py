@@ -227,8 +227,9 @@ def test_a_generator_that_fails_while_it_is_closed_says_nothing(capfd) -> None:
 
 def test_an_iterator_of_the_caller_that_is_no_generator_stays_open(tmp_path) -> None:
     with Path(csv(tmp_path)).open() as lines:
+        pairs = map(str.split, lines)
         with pytest.raises(dpsel.exceptions.SchemaError, match="position 0"):
-            select(lines, **GIVEN)
+            select(pairs, **GIVEN)
         assert lines.readline()
 
 
