@@ -32,6 +32,7 @@ __all__ = [
     "class_name",
     "elements",
     "is_one_of",
+    "is_unicode",
     "several",
     "type_name",
     "with_article",
@@ -137,6 +138,15 @@ def as_name_of_file(name: str, value: str | os.PathLike[Any]) -> str:
             f"{name} must be a path, got {type_name(value)} that no file can be named; give another name"
         )
     return path
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_one_of(value: object, *known: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,12 +44,21 @@ class Bar:
         self._whole, self._settings = whole, settings or {"bar_format": "{desc}: {elapsed}"}
         self._drawn: Any = None
         self._left = TimeLeft()
-        self._told = False
+        self._told = self._silent = False
 
     def __call__(
         self, done: int, total: int, phase: str = "working", phases: int = 0, exceeded: str | None = None
     ) -> None:
         """Draw the share that is done. ``exceeded`` is the memory limit if rows went to the disk."""
+        if self._silent:
+            return
+        try:
+            self._draw(done, total, phase, phases, exceeded)
+        except (AttributeError, OSError, ValueError):
+            # Nobody can see a bar on a stream that is missing, closed or full; the job goes on.
+            self._silent = True
+
+    def _draw(self, done: int, total: int, phase: str, phases: int, exceeded: str | None) -> None:
         drawn = self._drawn = self._open() if self._drawn is None else self._drawn
         if exceeded and not self._told:
             self._told = True
@@ -74,7 +84,8 @@ class Bar:
     def close(self) -> None:
         """Take the bar away."""
         if self._drawn is not None:
-            self._drawn.close()
+            with suppress(AttributeError, OSError, ValueError):
+                self._drawn.close()
 
     def __del__(self) -> None:
         """Take the bar away with the job, at the latest."""

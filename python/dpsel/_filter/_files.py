@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import type_name
+from dpsel._arguments import as_name_of_file, type_name
 from dpsel._filter._arrow import write_arrow
 from dpsel._filter._labels import labels_of
 from dpsel._ingest import as_paths, may_be_quoted, source_of
@@ -58,8 +58,9 @@ def filter_file(
 ) -> None:
     """Write the rows of files whose item is one of ``keys`` to another file, complete or not at all."""
     labels = labels_of(keys, other, columns)
+    path = Path(as_name_of_file("target", target)).expanduser()
     # Exceptions of codecs and parsers hold rows, and so do the variables of what they went through.
-    opened(lambda: _write(keys, source, Path(target).expanduser(), (columns, labels), file_format))
+    opened(lambda: _write(keys, source, path, (columns, labels), file_format))
 
 
 def _write(

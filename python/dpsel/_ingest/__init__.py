@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import _core_calls
-from dpsel._arguments import type_name, with_article
+from dpsel._arguments import as_name_of_file, type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._c_schema import checked
@@ -159,7 +159,9 @@ def source_of(paths: list[str], file_format: FileFormat | None, *, quoted: bool)
             quote=file_format.quote,
             escape=file_format.escape,
         )
-    return Source.files(paths, file_format, quoted=quoted)
+    # Half of a surrogate pair is no text for the core, and names no format.
+    name: Any = None if file_format is None else file_format.encode(errors="replace").decode()
+    return Source.files(paths, name, quoted=quoted)
 
 
 def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = None) -> Opened:
@@ -280,9 +282,7 @@ def may_be_quoted(data: object) -> bool:
 
 
 def _as_path(path: str | os.PathLike[Any]) -> str:
-    text = os.fspath(path)
-    if isinstance(text, bytes):
-        raise SchemaError("a path of bytes cannot be read; pass os.fsdecode(path)")
+    text = as_name_of_file("data", path)
     try:
         return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
     except ValueError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import type_name, with_article
+from dpsel._arguments import is_unicode, type_name, with_article
 from dpsel._core_calls import LONGEST_NGRAM
 from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = ["Tokens"]
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ class Tokens:
         words = list(tokens)
         if not all(isinstance(word, str) for word in words):
             raise self._fault("tokenizer= must return a list of texts, got a list with something else in it")
-        if not all(map(_is_unicode, words)):
+        if not all(map(is_unicode, words)):
             raise self._fault(
                 "tokenizer= must return texts that are Unicode, got one with half of a surrogate pair; "
                 "replace it, for example with text.encode(errors='replace').decode()"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import as_int, type_name
+from dpsel._arguments import as_int, is_unicode, type_name
 from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 
@@ -54,6 +54,11 @@ def _names(role: str, given: object) -> list[str]:
         wrong = next(name for name in named if not isinstance(name, str))
         raise InvalidParameterError(
             f"user and item must be names of columns, got {type_name(wrong)}; give texts"
+        )
+    if not all(map(is_unicode, names)):
+        raise InvalidParameterError(
+            f"{role} must name columns in Unicode, got a name with half of a surrogate pair; "
+            "rename the column"
         )
     if role == "user" and not names:
         raise InvalidParameterError("user must name a column, got an empty list; name one, or several")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import type_name
+from dpsel._request import columns_of
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -140,12 +140,7 @@ class Contents(ABC):
         if item is None:
             named: list[str] = self.report["request"]["columns"]["items"]
             return named
-        columns: list[Any] = list(item) if isinstance(item, list | tuple) else [item]
-        if wrong := next((name for name in columns if not isinstance(name, str)), None):
-            raise InvalidParameterError(
-                f"item must be the name of a column, or several, got {type_name(wrong)}; give texts"
-            )
-        return columns
+        return columns_of(None, item).items
 
     def _keys(self) -> Keys:
         # Not kept: a release is pickled and shared, and the set is made in no time.
