@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Final
 
 from dpsel._arguments import as_path_if_given
-from dpsel.budget._strength import callers_level
+from dpsel.budget._strength import warn_caller
 from dpsel.exceptions import InvalidParameterError, ScratchWarning
 
 __all__ = ["place_of_rows"]
@@ -121,7 +120,7 @@ def _warn_of(kind: str | None) -> None:
         )
     else:
         return
-    warnings.warn(ScratchWarning(message), stacklevel=callers_level())
+    warn_caller(ScratchWarning(message))
 
 
 def _file_system(folder: str | os.PathLike[str]) -> str | None:

@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-import io
+import subprocess
 import sys
-import warnings
 
 import pytest
 
+SCRIPT = """
+import io, sys, os, warnings
 import dpsel
 
-PAIRS = [(user, "tea") for user in range(300)]
-GOOD, WEAK = dpsel.ApproxDP(epsilon=1.0, delta=1e-6), dpsel.ApproxDP(epsilon=30.0, delta=1e-6)
-
-
 class Full(io.StringIO):
-    """A stream on a full disk."""
-
-    def write(self, _text):
+    def write(self, text):
         raise OSError(28, "No space left on device")
-
 
 def closed():
     stream = io.StringIO()
     stream.close()
     return stream
 
-
-STREAMS = {"missing": lambda: None, "closed": closed, "full": Full}
-
-
-@pytest.mark.parametrize("stream", STREAMS)
-@pytest.mark.parametrize("privacy", [GOOD, WEAK], ids=["good", "weak"])
-def test_no_job_and_no_payment_is_lost_with_a_stream(privacy, stream, monkeypatch, tmp_path):
-    ledger = dpsel.Ledger(tmp_path / "spent.jsonl", dpsel.ApproxDP(epsilon=100.0, delta=0.1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        # As Python shows them without a test runner: on standard error.
-        monkeypatch.setattr(warnings, "showwarning", shown)
-        monkeypatch.setattr(sys, "stdout", STREAMS[stream]())
-        monkeypatch.setattr(sys, "stderr", STREAMS[stream]())
-        made = dpsel.select_partitions(
-            PAIRS, privacy=ledger.on_use(privacy, "x"), max_items_per_user=1, progress=True
-        )
-        monkeypatch.undo()
-    assert (list(made), len(ledger.spent)) == (["tea"], 1)
+ledger = dpsel.Ledger("spent.jsonl", dpsel.ApproxDP(epsilon=100.0, delta=0.1))
+sys.stdout = sys.stderr = {"missing": lambda: None, "closed": closed, "full": Full}[sys.argv[1]]()
+made = dpsel.select_partitions(
+    [(user, "tea") for user in range(300)],
+    privacy=ledger.on_use(dpsel.ApproxDP(epsilon=float(sys.argv[2]), delta=1e-6), "x"),
+    max_items_per_user=1,
+    progress=True,
+)
+assert (list(made), len(ledger.spent)) == (["tea"], 1)
+made.report.save("report.json")
+os._exit(0)
+"""
 
 
-def shown(message, category, filename, lineno, file=None, line=None):
-    """Write as `warnings` does."""
-    warnings._showwarnmsg_impl(warnings.WarningMessage(message, category, filename, lineno, file, line))
+@pytest.mark.parametrize("stream", ["missing", "closed", "full"])
+@pytest.mark.parametrize("epsilon", ["1", "30"])
+def test_no_job_and_no_payment_is_lost_with_a_stream(epsilon, stream, tmp_path):
+    ran = subprocess.run([sys.executable, "-c", SCRIPT, stream, epsilon], cwd=tmp_path, check=False)
+    assert ran.returncode == 0
+    assert (tmp_path / "report.json").exists()

@@ -12,7 +12,7 @@ from dpsel.exceptions import WeakGuaranteeWarning
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
 
-__all__ = ["callers_level", "warn_if_weak"]
+__all__ = ["warn_caller", "warn_if_weak"]
 
 #: Above these a call warns. docs/guide/choosing-parameters.md has the reasons.
 LARGEST_EPSILON: Final = 20.0
@@ -27,7 +27,16 @@ def warn_if_weak(total: Privacy) -> None:
     if not (reasons := _reasons(total)):
         return
     message = f"this guarantee protects hardly anybody: {'; '.join(reasons)}"
-    warnings.warn(WeakGuaranteeWarning(message), stacklevel=callers_level())
+    warn_caller(WeakGuaranteeWarning(message))
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn in the line of the caller; a closed standard error, where nobody reads it, is no failure."""
+    try:
+        warnings.warn(warning, stacklevel=_callers_level())
+    except ValueError:
+        if not getattr(sys.stderr, "closed", False):
+            raise
 
 
 def _reasons(total: Privacy) -> list[str]:
@@ -51,7 +60,7 @@ def _reasons(total: Privacy) -> list[str]:
     return reasons
 
 
-def callers_level() -> int:
+def _callers_level() -> int:
     """Return the level of the first frame outside of this package, where the parameters were chosen."""
     level, frame = 1, sys._getframe(1)  # noqa: SLF001 - what `warnings` itself does
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):

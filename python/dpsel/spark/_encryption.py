@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from contextlib import suppress
 from typing import Any, Final, Literal, get_args
 
+from dpsel.budget._strength import warn_caller
 from dpsel.exceptions import InvalidParameterError, UnencryptedSparkWarning
 from dpsel.spark._sharing import RESERVED, SETTING, is_redacted
 
@@ -44,10 +44,10 @@ def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file
     text = f"Spark leaves parts of a release unencrypted: {'. '.join(found)}."
     if unencrypted == "refuse":
         raise InvalidParameterError(f"{text} unencrypted='refuse' does not allow that")
-    warnings.warn(
-        f"{text} unencrypted='accept' is for clusters on which everybody may see the users' data",
-        UnencryptedSparkWarning,
-        stacklevel=3,
+    warn_caller(
+        UnencryptedSparkWarning(
+            f"{text} unencrypted='accept' is for clusters on which everybody may see the users' data"
+        )
     )
 
 
