@@ -3210,4 +3210,33 @@ MUTANTS = [
         "below.append((field.dictionary.contents, inside))",
         (KINDS,),
     ),
+    Mutant(
+        "objects are converted before payment",
+        "python/dpsel/_ingest/_objects.py",
+        "    return _Objects(table, {name: data[name] for name in found}, lists)",
+        "    made = _Objects(table, {name: data[name] for name in found}, lists)\n"
+        "    made._table_of_all()\n    return made",
+        ("tests/unit/test_payment_before_values.py",),
+    ),
+    Mutant(
+        "a closed output is found after payment",
+        "python/dpsel/cli/_results.py",
+        "            require_stdout()\n",
+        "            require_stdout  # noqa: B018\n",
+        ("tests/cli/test_cli_streams.py",),
+    ),
+    Mutant(
+        "a bar fails the job",
+        "python/dpsel/progress.py",
+        "            self._silent = True",
+        "            raise",
+        ("tests/unit/test_closed_streams.py",),
+    ),
+    Mutant(
+        "the frames below an opened source stay",
+        "python/dpsel/_ingest/_foreign.py",
+        'ours, name = error.with_traceback(None), ""',
+        'ours, name = error, ""',
+        ("tests/leaks/test_rows_in_locals.py",),
+    ),
 ]
