@@ -203,7 +203,7 @@ def test_large_unsigned_integers_are_found() -> None:
         (lambda r: r.filter(pl.DataFrame(TABLE), item=["item", "n"]), SchemaError, "2 were named"),
         (lambda r: r.filter(pl.DataFrame(TABLE), other="tea"), InvalidParameterError, "not released"),
         (lambda r: r.filter(pl.DataFrame(TABLE), other=("a", "b")), InvalidParameterError, "one label"),
-        (lambda r: r.filter(pl.DataFrame(TABLE), item=3), InvalidParameterError, "name of a column"),
+        (lambda r: r.filter(pl.DataFrame(TABLE), item=3), InvalidParameterError, "names of columns"),
         (lambda r: r.filter(7), SchemaError, "cannot be filtered"),
         (lambda r: r.filter("rows.csv"), SchemaError, "release.filter_file"),
         (lambda r: r.filter([(1, "tea")], item="drink"), InvalidParameterError, "leave item= out"),

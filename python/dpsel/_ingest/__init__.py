@@ -282,7 +282,9 @@ def may_be_quoted(data: object) -> bool:
 
 
 def _as_path(path: str | os.PathLike[Any]) -> str:
-    text = as_name_of_file("data", path)
+    text = os.fsdecode(path)
+    if "\0" not in text:  # of which the core says at which position
+        text = as_name_of_file("data", text)
     try:
         return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
     except ValueError:
