@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from cli_support import BUDGET, COLUMNS
 
 import dpsel
+from dpsel.cli import main
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams are closed by a POSIX shell")
 
@@ -86,3 +88,12 @@ def test_commands_that_print_need_an_output_and_no_messages(command, folder):
     silent = shell(folder, PRINTING[command], "2>&-")
     assert silent.returncode == 0
     assert silent.stdout
+
+
+def test_items_are_printed_to_a_stream_of_texts_alone(folder, monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert main(SELECT) == 0
+    assert stream.getvalue().split() == ["item", "tea"]

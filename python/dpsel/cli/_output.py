@@ -79,8 +79,12 @@ def print_file(extension: str, write: Callable[[Path], object]) -> None:
     with tempfile.TemporaryDirectory(prefix="dpsel-") as folder:
         path = Path(folder) / f"items.{extension}"
         write(path)
-        with path.open("rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
+        if binary := getattr(sys.stdout, "buffer", None):
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, binary)
+        else:
+            # A notebook has a stream of texts alone.
+            sys.stdout.write(path.read_text("utf-8"))
         sys.stdout.flush()
 
 
