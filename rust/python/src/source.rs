@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// The columns that the folders of each of the files tell, with their values.
-    fn folder_columns(&self, py: Python<'_>) -> PyResult<Vec<Vec<(String, Option<String>)>>> {
+    fn folder_columns(&self, py: Python<'_>) -> PyResult<Vec<ingest::FolderValues>> {
         let files = self.files()?;
         py.detach(move || guarded(|| ingest::folder_columns(&files, &Control::new(None, None))))
     }

@@ -29,8 +29,8 @@ mod tests;
 mod utf8;
 
 pub(crate) use encode::{Codes, OwnCodes, Sink};
-pub use files::RowFilter;
 pub(crate) use files::csv_field;
+pub use files::{FolderValues, RowFilter};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub(crate) use open::{OpenSource, again};

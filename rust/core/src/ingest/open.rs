@@ -8,7 +8,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::columns::may_be_addresses;
 use super::encode::{Encoder, Sink};
-use super::files::{self, FileList, Files, RowFilter};
+use super::files::{self, FileList, Files, FolderValues, RowFilter};
 use super::items::ItemSchema;
 use super::layout::{ColumnLayout, Positions};
 use super::names::{Columns, INPUT_NAME};
@@ -57,7 +57,7 @@ pub fn named_files(source: &Source, control: &Control) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// As [`check_files`], for paths.
-pub fn folder_columns(source: &Source, control: &Control) -> Result<Vec<Vec<(String, Option<String>)>>> {
+pub fn folder_columns(source: &Source, control: &Control) -> Result<Vec<FolderValues>> {
     list_of(source)?.folder_columns(control)
 }
 

@@ -21,7 +21,7 @@ const SINGLE_THREADED: u64 = 256 * 1024;
 type PlacedFile = (usize, expand::NamedFile);
 
 /// Columns that folders tell, with their values.
-pub(in crate::ingest) type FolderValues = Vec<(String, Option<String>)>;
+pub type FolderValues = Vec<(String, Option<String>)>;
 
 /// All files of one source: opened and checked, not yet read.
 pub(in crate::ingest) struct Files {

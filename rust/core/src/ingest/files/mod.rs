@@ -19,6 +19,7 @@ mod text;
 mod unicode;
 
 pub(crate) use csv::csv_field;
+pub use file_list::FolderValues;
 pub(super) use file_list::{FileList, Files};
 pub use filter::RowFilter;
 pub(super) use filter::filter;

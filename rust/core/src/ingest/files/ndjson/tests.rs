@@ -1,7 +1,5 @@
 //! Lines of NDJSON: values are taken exactly, or not at all.
 
-use std::borrow::Cow;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_schema::DataType;
