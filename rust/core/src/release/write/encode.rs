@@ -48,6 +48,9 @@ fn write_parquet(table: &RecordBatch, out: &mut (impl Write + Send)) -> Result<(
 /// A line of names, and a line for each row.
 fn write_csv(table: &RecordBatch, out: &mut impl Write) -> Result<(), ArrowError> {
     let table = as_text(table)?;
+    if table.schema_ref().fields().iter().any(|field| field.data_type().is_nested()) {
+        return Err(ArrowError::CsvError("a field of CSV holds one value".into()));
+    }
     let options = FormatOptions::default();
     let columns: Vec<ArrayFormatter<'_>> = table
         .columns()
