@@ -51,9 +51,9 @@ class Csv:
             _check(
                 "delimiter", self.delimiter, [self.quote, self.escape], "the one between fields, such as ';'"
             )
-        if self.quote != "":
+        if not _is_empty(self.quote):
             _check("quote", self.quote, [self.escape], "the one around fields, or '' for none")
-        if self.escape != "":
+        if not _is_empty(self.escape):
             _check("escape", self.escape, [], "the one before quotes, such as a backslash, or '' for none")
         if self.escape and not self.quote:
             raise InvalidParameterError(
@@ -61,9 +61,13 @@ class Csv:
             )
 
 
-def _check(name: str, given: object, others: list[str], fix: str) -> None:
+def _is_empty(text: object) -> bool:
+    return isinstance(text, str) and not text
+
+
+def _check(name: str, given: object, others: list[object], fix: str) -> None:
     fits = isinstance(given, str) and len(given) == 1 and given.isascii() and given not in "\r\n\0"
-    if not fits or given in others:
+    if not fits or any(isinstance(other, str) and given == other for other in others):
         shown = quoted(given) if isinstance(given, str) else type_name(given)
         raise InvalidParameterError(
             f"{name} must be one character of ASCII, no line break and with no other meaning, got {shown}; "

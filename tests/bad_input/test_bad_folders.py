@@ -237,3 +237,37 @@ def test_no_character_of_a_path_is_expanded(tmp_path, folder, value, name) -> No
         assert select(path).to_pylist() == ["tea"]
         [(day, item)] = select(path, item=["day", "item"]).to_pylist()
         assert (day, item) == (unquote(value), "tea")
+
+
+def test_a_file_whose_name_no_pattern_matches_is_not_left_out(tmp_path) -> None:
+    """Names are bytes on Unix, and patterns are texts."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    (folder / "a.csv").write_text("user,item\n1,tea\n")
+    try:
+        (folder / os.fsdecode(b"b\xff.csv")).write_text("user,item\n2,ale\n")
+    except OSError:
+        pytest.skip("this file system holds Unicode names only")
+    for source in (folder, f"{folder}/*.csv", f"{folder}/**"):
+        with pytest.raises(FileError, match="a name that is not valid Unicode"):
+            dpsel.select_partitions(
+                source,
+                user="user",
+                item="item",
+                privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+                max_items_per_user=1,
+            )
+
+
+def test_two_stars_at_the_end_leave_no_file_out(tmp_path) -> None:
+    (tmp_path / "below").mkdir()
+    for path, drink in ((tmp_path / "top.csv", "tea"), (tmp_path / "below" / "x.csv", "ale")):
+        path.write_text("user,item\n" + "".join(f"{user},{drink}\n" for user in range(300)))
+    release = dpsel.select_partitions(
+        f"{tmp_path}/**",
+        user="user",
+        item="item",
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=2,
+    )
+    assert sorted(release.items.to_pylist()) == ["ale", "tea"]

@@ -160,6 +160,7 @@ ELSEWHERE = {
     "database",
     "rho",
     "ledger",
+    "label",
     "output",
     "output_format",
     "report",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -80,7 +82,7 @@ def _part(pa: Any, file: str, folders: list[tuple[str, str | None]], kind: str) 
 def _source(pa: Any, file: str) -> Any:
     """Return the bytes of a file; of a pipe in memory, because these formats are read from their end."""
     if Path(file).is_file():
-        return pa.OSFile(file)
+        return pa.OSFile(os.fsencode(file))
     is_input = file == _STANDARD_INPUT and not Path(file).exists()
     # The descriptor of the standard input stays open.
     with open(0 if is_input else file, "rb", closefd=not is_input) as binary:
@@ -123,9 +125,14 @@ def _ordered(batch: Any, schema: Any) -> Any:
     return pa.RecordBatch.from_arrays([batch.column(name) for name in schema.names], schema=schema)
 
 
-def _writer(pa: Any, made: Path, schema: Any, kind: str) -> Any:
+@contextmanager
+def _writer(pa: Any, made: Path, schema: Any, kind: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     if kind == "parquet":
-        return pq.ParquetWriter(made, schema)
-    return (pa.ipc.new_stream if made.suffix == ".arrows" else pa.ipc.new_file)(str(made), schema)
+        new = pq.ParquetWriter
+    else:
+        new = pa.ipc.new_stream if made.suffix == ".arrows" else pa.ipc.new_file
+    # By its bytes: a name may be no text.
+    with pa.OSFile(os.fsencode(made), "wb") as sink, new(sink, schema) as writer:
+        yield writer

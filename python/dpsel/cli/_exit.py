@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+#: A mechanism whose parameters are numbers.
+_MECHANISM = re.compile(r"'[a-z0-9-]+\((?:\w+=[\d./e-]+(?:, )?)*\)'")
 #: A quoted value, or arguments too many, which click shows in parentheses.
 _QUOTED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<=argument )\(.*\)|(?<=arguments )\(.*\)""", re.DOTALL
@@ -127,7 +129,11 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 
 def _without_data(text: str) -> str:
     """Leave out what click quotes of the command line, unless it is as plain as a name."""
-    return _QUOTED.sub(lambda found: found[0] if quoted(found[0][1:-1])[0] == "'" else quoted("\n"), text)
+    return _QUOTED.sub(lambda found: found[0] if _is_plain(found[0]) else quoted("\n"), text)
+
+
+def _is_plain(found: str) -> bool:
+    return _MECHANISM.fullmatch(found) is not None or quoted(found[1:-1])[0] == "'"
 
 
 def _flat(text: str) -> str:

@@ -89,6 +89,14 @@ fn are_distinct(names: &[String]) -> bool {
     sorted.windows(2).all(|pair| pair[0] != pair[1])
 }
 
+/// How many names there are, for errors. A column of rows, given in place of its name, must not be quoted.
+fn number_of(names: &[String]) -> String {
+    match names.len() {
+        1 => "one name".into(),
+        count => format!("{count} names"),
+    }
+}
+
 impl Columns {
     /// The columns of a public list of items: whole items, beside one column that nobody reads.
     #[must_use]
@@ -105,13 +113,18 @@ impl Columns {
             return Err(Error::parameter(
                 "user",
                 "one or more distinct columns",
-                users.join(", "),
+                number_of(users),
                 FIX_USERS,
             ));
         }
         let is_user = |name: &String| users.contains(name);
         if self.items.is_empty() || !are_distinct(&self.items) || self.items.iter().any(is_user) {
-            return Err(Error::parameter("item", "one or more distinct columns", self.items.join(", "), FIX));
+            return Err(Error::parameter(
+                "item",
+                "one or more distinct columns",
+                number_of(&self.items),
+                FIX,
+            ));
         }
         match self.ngrams {
             Some(_) if self.items.len() > 1 => Err(Error::Incompatible {

@@ -35,6 +35,14 @@ pub(super) fn expand(
     seen: &mut Seen,
     control: &Control,
 ) -> Result<Vec<NamedFile>> {
+    // Two stars at the end are all that is in a folder. As a part of a pattern they would leave out the files in it.
+    let path = match path.parent() {
+        Some(folder) if path.ends_with("**") && !path.exists() && folder.as_os_str().is_empty() => {
+            Path::new(".")
+        }
+        Some(folder) if path.ends_with("**") && !path.exists() => folder,
+        Some(_) | None => path,
+    };
     let found = if is_standard_input(path) {
         vec![path.to_owned()]
     } else if path.is_dir() {
@@ -105,6 +113,7 @@ fn contents(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
     let text = folder.to_str().ok_or_else(|| unreadable(folder, "its name is not valid Unicode"))?;
     let all = Path::new(&glob::Pattern::escape(text)).join("**").join("*");
     let mut files = named_by(&all, folder)?;
+    check_names(files.iter().filter(|file| file.is_dir()).map(PathBuf::as_path).chain([folder]))?;
     files.retain(|file| {
         file.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_hidden)) && !file.is_dir()
     });
@@ -133,6 +142,25 @@ fn check_alike(files: &[PathBuf], folder: &Path, format: Option<FileFormat>) -> 
     ))
 }
 
+/// Refuses folders with names that patterns cannot match: their files would be left out without a word.
+fn check_names<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    for folder in folders {
+        // A pattern without a folder is about the working one.
+        let named = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        for entry in fs::read_dir(named).map_err(|e| io_failed(named, &e))? {
+            let name = entry.map_err(|e| io_failed(named, &e))?.file_name();
+            if name.to_str().is_none() {
+                return Err(unreadable(
+                    named,
+                    "a file in it has a name that is not valid Unicode, which no pattern matches; rename it, or name \
+                     each file by itself",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn is_hidden(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with('.') || (name.starts_with('_') && !name.contains('='))
@@ -155,6 +183,7 @@ fn matches(pattern: &Path, format: Option<FileFormat>, seen: &mut Seen) -> Resul
     if found.is_empty() {
         return Err(unreadable(pattern, "no file matches this pattern"));
     }
+    check_names(found.iter().filter_map(|path| path.parent()).collect::<HashSet<_>>())?;
     let mut files = Vec::new();
     for path in found {
         check_named(&path, pattern)?;
