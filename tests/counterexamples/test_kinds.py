@@ -579,3 +579,72 @@ def test_any_type_in_any_wrapping_is_one_key_in_every_source_or_refused_in_all(
     assert all(outcome == in_memory[0] for outcome in in_memory), outcomes
     if in_memory[0] is not None:
         assert outcomes.get("parquet") in (None, in_memory[0]), outcomes
+
+
+class _Foreign:
+    """What a library that nobody knows exports."""
+
+    def __init__(self, data):
+        self._data = data
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._data.__arrow_c_stream__(requested_schema)
+
+
+def test_null_rows_of_a_column_of_structs_are_no_users() -> None:
+    parts = [pa.array([7, 8] * 30), pa.array(["a"] * 60)]
+    structs = pa.StructArray.from_arrays(
+        parts, ["user", "item"], mask=pa.array([row % 2 == 0 for row in range(60)])
+    )
+    with pytest.raises(SchemaError, match="is one column, whose null rows"):
+        dpsel.select_partitions(
+            _Foreign(pa.chunked_array([structs])),
+            user="user",
+            item="item",
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            max_items_per_user=1,
+        )
+
+
+@pytest.mark.parametrize("kind", ["U", "S"])
+def test_texts_of_numpy_with_a_nul_are_not_cut_off(kind) -> None:
+    texts = [f"a\0{user}" for user in range(60)]
+    users = np.array(texts if kind == "U" else [text.encode() for text in texts])
+    release = dpsel.select_partitions(
+        {"user": users, "item": np.array(["tea"] * 60)},
+        user="user",
+        item="item",
+        privacy=dpsel.ApproxDP(epsilon=40.0, delta=0.1),
+        max_items_per_user=1,
+        mechanism=dpsel.CountGaussian(),
+        counts=0.5,
+        insecure_test_key=bytes(32),
+    )
+    assert 55 < dict(release.items)["tea"] < 65
+
+
+@pytest.mark.parametrize("unit", ["25s", "7D", "2ns", "h", "M", "Y"])
+def test_times_of_numpy_whose_unit_would_be_lost_are_refused(unit) -> None:
+    times = np.array([100] * 60, "M8[s]").astype(f"M8[{unit}]")
+    budget = dpsel.Budget(dpsel.ApproxDP(epsilon=1.0, delta=1e-6))
+    with pytest.raises(SchemaError, match="has times of datetime64"):
+        dpsel.select_partitions(
+            {"user": np.arange(60), "item": times},
+            user="user",
+            item="item",
+            privacy=budget.share(1),
+            max_items_per_user=1,
+        )
+    assert not budget.spent
+
+
+def test_days_of_numpy_beyond_32_bits_are_not_cut_off() -> None:
+    days = np.array([0, 2**32] * 30).astype("M8[D]")
+    with pytest.raises(dpsel.DpselError):
+        dpsel.select_partitions(
+            {"user": np.arange(60), "item": days},
+            user="user",
+            item="item",
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            max_items_per_user=1,
+        )

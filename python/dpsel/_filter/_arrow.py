@@ -93,7 +93,7 @@ def _batches(pa: Any, source: Any, kind: str) -> tuple[Any, Iterator[Any]]:
     import pyarrow.parquet as pq
 
     if kind == "parquet":
-        opened = pq.ParquetFile(source)
+        opened = pq.ParquetFile(source, page_checksum_verification=True)
         return opened.schema_arrow, opened.iter_batches()
     if source.read(6) == b"ARROW1":
         opened = pa.ipc.open_file(source)

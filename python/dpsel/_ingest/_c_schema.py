@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "checked"]
 
+#: The flag of what may be null: a column, and never a table.
+_NULLABLE: Final = 2
 _EXTENSION: Final = b"ARROW:extension:name"
 
 
@@ -70,7 +72,8 @@ def checked(data: Any, columns: Collection[str] | None = None) -> Any:
     """Return an object with the Arrow stream, or the Arrow array, of ``data``.
 
     Raises:
-        SchemaError: If one of the columns, or any one, has an extension type in a dictionary.
+        SchemaError: If it is a column, or if one of the columns, or any one, has an extension type in a
+            dictionary.
     """
     if not hasattr(data, "__arrow_c_stream__"):
         schema, _ = data.__arrow_c_array__()
@@ -89,6 +92,11 @@ def checked(data: Any, columns: Collection[str] | None = None) -> Any:
 
 
 def _check(table: _Schema, columns: Collection[str] | None) -> None:
+    if table.format == b"+s" and table.flags & _NULLABLE:
+        raise SchemaError(
+            "the Arrow data is one column, whose null rows would be read as rows; pass a table with a user "
+            "column and an item column"
+        )
     for field in _children(table):
         name = (field.name or b"").decode(errors="replace")
         is_read = columns is None or name in columns

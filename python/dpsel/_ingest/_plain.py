@@ -154,7 +154,7 @@ def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
     if any(getattr(column, "ndim", 1) != 1 for column in values):
         raise SchemaError("a column has several dimensions; give one value for each row")
     if all(map(_declares_type, values)) and find_spec("pyarrow"):
-        return Plain(_arrow(columns, values), is_table=True, has_named_columns=named)
+        return Plain(_Table(columns, values), is_table=True, has_named_columns=named)
     listed = [_listed(name, column) for name, column in zip(columns, values, strict=True)]
     split = len(columns.users)
     users, items = _joined(listed[:split]), _joined(listed[split:])
@@ -166,12 +166,59 @@ def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
     return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
 
 
+class _Table:
+    """Columns that are converted when they are read: an error may depend on a row, so a budget pays first."""
+
+    def __init__(self, columns: NamedColumns, values: list[Any]) -> None:
+        self._columns, self._values = columns, values
+        self.schema = _arrow(columns, [column[:0] for column in values]).schema
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the capsule of all columns.
+
+        Raises:
+            SchemaError: If a time is beyond its type.
+        """
+        return _arrow(self._columns, self._values).__arrow_c_stream__(requested_schema)
+
+
 def _arrow(columns: NamedColumns, values: list[Any]) -> Any:
     import pyarrow as pa
 
-    # Arrays of pyarrow stay what they are.
-    arrays = [column if library_of(column) == "pyarrow" else pa.array(column) for column in values]
+    arrays = [_array(pa, name, column) for name, column in zip(columns, values, strict=True)]
     return pa.table(dict(zip(columns, arrays, strict=True)))
+
+
+def _array(pa: Any, name: str, column: Any) -> Any:
+    """Return a column as pyarrow has it. Arrays of pyarrow stay what they are."""
+    if library_of(column) == "pyarrow":
+        return column
+    is_numpy, kind = library_of(column) == "numpy", getattr(column.dtype, "kind", "O")
+    if is_numpy and kind == "M":
+        _refuse_inexact_times(name, column)
+    # As Python values: pyarrow cuts texts and bytes of NumPy off at the first NUL.
+    if is_numpy and kind in "SU":
+        return pa.array(column.tolist(), pa.large_binary() if kind == "S" else pa.large_string())
+    return pa.array(column)
+
+
+#: The days of the largest date that pyarrow makes of NumPy's days.
+_LARGEST_DAY: Final = 2**31
+
+
+def _refuse_inexact_times(name: str, column: Any) -> None:
+    """Refuse times that pyarrow would make others of, because it leaves a part of their unit out."""
+    import numpy as np
+
+    unit, multiple = np.datetime_data(column.dtype)
+    if unit not in ("D", "s", "ms", "us", "ns") or multiple != 1:
+        raise SchemaError(
+            f"column '{name}' has times of {column.dtype}; convert them to days, seconds or a part of one, "
+            "such as astype('datetime64[s]')"
+        )
+    days = column[~np.isnat(column)].astype("int64") if unit == "D" else np.zeros(1, "int64")
+    if days.size and not -_LARGEST_DAY <= days.min() <= days.max() < _LARGEST_DAY:
+        raise SchemaError(f"column '{name}' has dates beyond 32 bits of days; leave them out")
 
 
 def _declares_type(column: Any) -> bool:

@@ -64,7 +64,7 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
         raise InvalidParameterError(f"{name} must have no None, got one; leave it out")
     try:
         return list({_key(item): item for item in found}.values())
-    except TypeError:
+    except (TypeError, ValueError):  # an array of several numbers, for example
         raise InvalidParameterError(
             f"{name} must have items that can be looked up, got a list or the like as one; "
             "give an item of several columns as a tuple"
