@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 
@@ -47,6 +48,22 @@ def test_items_for_a_closed_output_are_refused_before_payment(folder):
     ran = shell(folder, SELECT, ">&-")
     assert (ran.returncode, spent(folder)) == (3, 0)
     assert "standard output is closed, so the result would be lost" in ran.stderr
+
+
+def test_items_for_a_reader_that_has_gone_are_refused_before_payment(folder):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "dpsel.cli", *SELECT]
+    with os.fdopen(write, "wb") as pipe:
+        ran = subprocess.run(command, cwd=folder, stdout=pipe, stderr=subprocess.PIPE, check=False)
+    assert (ran.returncode, spent(folder)) == (141, 0)
+
+
+def test_a_program_that_calls_the_command_keeps_its_streams(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = sys.stdout, sys.stderr
+    assert main([*SELECT, "-o", "items.csv"]) == 0
+    assert (sys.stdout, sys.stderr) == before
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full", ">/dev/full"])

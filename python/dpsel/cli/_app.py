@@ -88,9 +88,19 @@ for _command in COMMANDS:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; never lets an exception through."""
+    before = sys.stdout, sys.stderr
     prepare_streams()
+    try:
+        return _guarded(sys.argv[1:] if args is None else list(args))
+    finally:
+        if args is not None:
+            # A program has called this, and the streams are its own.
+            sys.stdout, sys.stderr = before
+
+
+def _guarded(given: list[str]) -> int:
+    """Run the command line; an exception becomes a message and an exit code."""
     signals: list[int] = []
-    given = sys.argv[1:] if args is None else list(args)
     try:
         with _termination_interrupts(signals), _short_warnings(_options(given)):
             code = _run(given)

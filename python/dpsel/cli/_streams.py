@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import sys
 from typing import Any, Final
 
@@ -22,13 +23,27 @@ def prepare_streams() -> None:
 
 
 def require_stdout() -> None:
-    """Refuse a result that goes to standard output if that is closed.
+    """Refuse a result that goes to standard output if nobody can read it.
 
     Raises:
-        FileError: If it is.
+        FileError: If it is closed.
+        BrokenPipeError: If it is a pipe whose reader has gone.
     """
     if isinstance(sys.stdout, _Closed):
         sys.stdout.write("")
+    if _has_lost_its_reader(sys.stdout):
+        raise BrokenPipeError
+
+
+def _has_lost_its_reader(stream: Any) -> bool:
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    poll = select.poll()
+    try:
+        poll.register(stream.fileno(), 0)
+    except (AttributeError, OSError, ValueError):  # of a notebook, or a text in memory
+        return False
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _occupy_descriptors() -> None:
