@@ -121,7 +121,7 @@ def all_digests(local: pa.Table) -> list[bytes]:
     from dpsel.spark import _tasks
 
     job = job_of(local)
-    encoded = list(_tasks.Encode(None, tuple(local.column_names), 4, False).work(job, local.to_batches()))
+    encoded = list(_tasks.Encode(None, local.schema, 4, False).work(job, local.to_batches()))
     counted = list(_tasks.Count(None, 4, False, None).work(job, together(encoded)))
     total = list(_tasks.Total(None, None).work(job, together(counted)))
     packed = b"".join(value for batch in total for value in batch["packed"].to_pylist())

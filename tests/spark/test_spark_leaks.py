@@ -51,13 +51,13 @@ def test_functions_hold_and_show_no_key() -> None:
     sealed = _sharing.Sealed(share.seal(job))
     released = job.sealed(job.released_set(_core.ExchangePacked()))
     tasks = [
-        _tasks.Encode(sealed, ("user", "item"), 3, True),
+        _tasks.Encode(sealed, local.schema, 3, True),
         _tasks.Prune(sealed, 3, released),
         _tasks.Weigh(sealed, 3, 0, released),
         _tasks.FilterCandidates(sealed, 3, released),
         _tasks.CountReleased(sealed, 3, released),
         _tasks.NoisyCounts(sealed),
-        _tasks.Name(sealed, ("item",), released),
+        _tasks.Name(sealed, local.select(["item"]).schema, released),
         _tasks.reweight_again(sealed, 3, 1),
         _tasks.BlockUsers(sealed, released),
         _tasks.WeighBlocks(sealed, 1, released),
@@ -213,7 +213,7 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     share, made = _core.ExchangeShare(), job_of(local)
     job = pickle.loads(pickle.dumps(share.seal(made))).open(share.text())
     work = partial(_run, job)
-    everything = together(work(_tasks.Encode(None, tuple(local.column_names), 4, True), local.to_batches()))
+    everything = together(work(_tasks.Encode(None, local.schema, 4, True), local.to_batches()))
     user_counts, encoded = (
         [batch.filter(pa.compute.less(batch["partition"], 0)) for batch in everything],
         [batch.filter(pa.compute.greater_equal(batch["partition"], 0)) for batch in everything],
@@ -250,7 +250,7 @@ def test_blocks_and_what_comes_from_them_hold_no_names() -> None:
     local = named_rows()
     job, digests = job_of(local, dpsel.Steered(rounds=3)), all_digests(local)
     work = partial(_run, job)
-    everything = together(work(_tasks.Encode(None, tuple(local.column_names), 4, True), local.to_batches()))
+    everything = together(work(_tasks.Encode(None, local.schema, 4, True), local.to_batches()))
     user_counts, made = (
         [batch.filter(chosen(batch["partition"], 0)) for batch in everything]
         for chosen in (pa.compute.less, pa.compute.greater_equal)
