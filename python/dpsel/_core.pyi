@@ -36,6 +36,8 @@ __all__ = [
     "keep_probabilities",
     "object_column",
     "possible_limits",
+    "quoted",
+    "quoted_path",
     "read_report",
     "run",
     "top_k_counts",
