@@ -61,7 +61,7 @@ class Job:
         test_key: bytes | None = None,
         threads: int | None = None,
         memory_limit: int | None = None,
-        scratch: str | PathLike[str] | None = None,
+        scratch: str | Callable[[], tuple[str | None, int | None]] | None = None,
         scratch_limit: int | None = None,
         progress: Callable[..., object] | None = None,
         with_phase: bool = False,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dpsel._arguments import as_path_if_given
 from dpsel.budget._strength import warn_caller
-from dpsel.exceptions import InvalidParameterError, ScratchWarning
+from dpsel.exceptions import ScratchWarning
 
-__all__ = ["place_of_rows"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["AUTO", "FindPlace", "found_place", "place_of_rows"]
 
 #: What is written there stays in memory, or in swap.
 _MEMORY: Final = {"tmpfs", "ramfs", "devtmpfs", "zram"}
@@ -23,38 +26,48 @@ _MACHINE: Final = "/proc/meminfo"
 _GROUPS: Final = "/sys/fs/cgroup"
 #: The least limit with which the core works from a disk.
 _LEAST: Final = 64 << 20
-_AUTO: Final = "auto"
+#: The scratch folder that a job finds by itself if it needs one.
+AUTO: Final = "auto"
 #: What ``"auto"`` tries after the system's folder for temporary files.
 _MORE_FOLDERS: Final = ("/var/tmp",)  # noqa: S108 - files there have no name
 
 
+#: What a job asks when it has more than a few rows: a folder for them on a disk, and the memory that is free.
+FindPlace: TypeAlias = "Callable[[], tuple[str | None, int | None]]"
+
+
 def place_of_rows(
     scratch: str | os.PathLike[str] | None, memory_limit: int | str | None
-) -> tuple[str | os.PathLike[str] | None, int | str | None]:
+) -> tuple[str | FindPlace | None, int | str | None]:
     """Return the scratch folder and the memory limit of a call.
 
-    ``"auto"`` becomes a folder on a disk. Without a memory limit, rows take half of the memory that the
-    machine or its container has free. No release depends on either.
+    ``"auto"`` becomes a function that finds a folder on a disk when a job is not small. With a folder that is
+    named and without a memory limit, rows take half of the memory that the machine or its container has free.
+    No release depends on either.
     """
     if (scratch := as_path_if_given("scratch", scratch)) is None:
         return None, memory_limit
-    folder = _some_disk() if scratch == _AUTO else scratch
-    _warn_of(_file_system(folder))
+    if scratch == AUTO:
+        return found_place, memory_limit
+    _warn_of(_file_system(scratch))
     if memory_limit is None and (free := free_memory()) is not None:
         memory_limit = max(free // 2, _LEAST)
-    return folder, memory_limit
+    return scratch, memory_limit
 
 
-def _some_disk() -> str:
+def found_place() -> tuple[str | None, int | None]:
+    """Return a folder for temporary files that is on a disk of this machine, and the memory that is free."""
     import tempfile
 
-    folders = [tempfile.gettempdir(), *_MORE_FOLDERS]
-    for folder in folders:
-        if os.path.isdir(folder) and _file_system(folder) not in _MEMORY | _NETWORK:  # noqa: PTH112
-            return folder
-    raise InvalidParameterError(
-        f"scratch must name a folder here: 'auto' found none on a disk (it tried {' and '.join(folders)}); "
-        "name one that is"
+    folders = (folder for folder in (tempfile.gettempdir(), *_MORE_FOLDERS) if _is_disk(folder))
+    return next(folders, None), free_memory()
+
+
+def _is_disk(folder: str) -> bool:
+    return (
+        os.path.isdir(folder)  # noqa: PTH112 - pathlib takes longer to import
+        and os.access(folder, os.W_OK)
+        and _file_system(folder) not in _MEMORY | _NETWORK
     )
 
 

@@ -75,7 +75,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
-    scratch: str | PathLike[str] | None = None,
+    scratch: str | PathLike[str] | None = "auto",
     scratch_limit: int | str | None = None,
     progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
@@ -131,13 +131,14 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             function from a text to a list of tokens, which must depend on that one text alone: see
             [the page](../guide/tokenizers.md).
         threads: The most threads to use; by default as many as there are cores.
-        memory_limit: The most bytes to use, such as ``"4GiB"``. Beyond it the job fails instead of the
-            machine, or goes on from ``scratch``.
-        scratch: A folder on a disk for the rows beyond ``memory_limit``, which is then at least 64 MiB, and
-            half of the free memory if it is left out (on Linux). ``"auto"`` takes the system's folder for
-            temporary files, or ``/var/tmp``, whichever is on a disk. The release is the same. Files there
-            have no name, are encrypted under a key that only this process has, and are gone when it ends.
-            Not every mechanism can do that: see the [guide](../learn/larger-than-memory.md).
+        memory_limit: The most bytes to use, such as ``"4GiB"``; by default half of the memory that the
+            machine or its container has free (on Linux).
+        scratch: Where rows beyond that go on. ``"auto"`` takes the system's folder for temporary files, or
+            ``/var/tmp``, whichever is on a disk. The release is the same. Files there have no name, are
+            encrypted under a key that only this process has, and are gone when it ends. Some mechanisms
+            need all rows in memory ([guide](../learn/larger-than-memory.md)): with ``"auto"`` they may
+            take all that is free, and with a folder that is named they are refused. ``None``: no row goes
+            to a disk, and beyond ``memory_limit`` there is an error.
         scratch_limit: The most bytes to use there.
         progress: ``True`` draws a bar, also in notebooks. A function is called with ``(done, total)`` several
             times a second; a total of 0 means unknown. ``done`` never falls, and reaches the total with the
@@ -197,6 +198,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         >>> [(item, 400 < users < 600) for item, users in counted.items]
         [('milk', True), ('tea', True)]
     """
+    place, memory_limit = place_of_rows(scratch, memory_limit)
     request = request_of_selection(
         privacy,
         max_items_per_user,
@@ -205,18 +207,17 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams=ngrams,
         tokenizer=tokenizer,
         with_weights=with_weights,
-        on_disk=scratch is not None,
+        on_disk=isinstance(place, str),
         min_users=min_users,
         users_per_group=users_per_group,
         counts=counts,
         lists=public_lists(exclude, public_items),
     )
-    scratch, memory_limit = place_of_rows(scratch, memory_limit)
     job = request.job(
         test_key=insecure_test_key,
         threads=threads,
         memory_limit=memory_limit,
-        scratch=scratch,
+        scratch=place,
         scratch_limit=scratch_limit,
         progress=progress,
     )

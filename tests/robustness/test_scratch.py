@@ -297,7 +297,7 @@ def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
         ({"scratch": tmp_path / "gone", "memory_limit": LIMIT}, "scratch must be a folder that exists"),
         ({"scratch": 5, "memory_limit": LIMIT}, "scratch must be a path, got int"),
         ({"scratch": b"x", "memory_limit": LIMIT}, "scratch must be a path"),
-        ({"scratch_limit": 5}, "limits what goes to scratch=, which is not given"),
+        ({"scratch": None, "scratch_limit": 5}, "limits what goes to scratch=, which is None"),
         (
             {"scratch": tmp_path, "memory_limit": LIMIT, "scratch_limit": 0},
             "scratch_limit must be a whole number",
@@ -305,6 +305,73 @@ def test_what_does_not_fit_together_is_refused_before_rows_are_read(tmp_path):
     ]:
         with pytest.raises(dpsel.exceptions.InvalidParameterError, match=words):
             dpsel.select_partitions("no such file", **(plain | changed))
+
+
+def on_disk(monkeypatch, free: int, data: object, **options: object) -> tuple[list[tuple], bool]:
+    """The items of a job on a machine with so much free memory, and whether rows went to a disk."""
+    monkeypatch.setattr("dpsel._scratch.free_memory", lambda: free)
+    lines: list[str] = []
+    monkeypatch.setattr("dpsel.progress.disk_line", lambda limit: lines.append(limit) or "")
+    release = dpsel.select_partitions(data, progress=True, **OPTIONS | options)
+    return list(release.items), lines == [f"{max(free // 2, LIMIT) >> 20} MiB"]
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(), "auto"], ids=repr)
+def test_rows_beyond_half_of_the_free_memory_go_on_from_a_disk_by_themselves(mechanism, texts, monkeypatch):
+    options = {"mechanism": mechanism}
+    here, there = (
+        on_disk(monkeypatch, 16 << 30, texts, **options),
+        on_disk(monkeypatch, 1 << 20, texts, **options),
+    )
+    assert here == (there[0], False)
+    assert there[1]
+    assert on_disk(monkeypatch, 1 << 20, texts, scratch=None, **options) == here
+
+
+def test_a_limit_that_is_given_sends_rows_to_a_disk_unless_told_not_to(texts, monkeypatch):
+    asked = []
+    monkeypatch.setattr("dpsel._scratch._is_disk", lambda folder: not asked.append(folder))
+    small = dpsel.select_partitions(texts, memory_limit=LIMIT, **OPTIONS)
+    assert len(asked) == 1
+    assert list(small.items) == list(dpsel.select_partitions(texts, scratch=None, **OPTIONS).items)
+    for options in ({"scratch": None, "memory_limit": LIMIT}, {"memory_limit": LIMIT - 1}):
+        with pytest.raises(dpsel.exceptions.MemoryLimitError, match=r"take mechanism=dpsel.Sips\(\)"):
+            dpsel.select_partitions(texts, **OPTIONS | options)
+    asked.clear()
+    few = [(user, "tea") for user in range(1000)]
+    dpsel.select_partitions(few, **OPTIONS | {"user": None, "item": None})
+    assert asked == [], "a few rows look for nothing"
+
+
+def test_a_mechanism_that_needs_all_rows_ends_before_the_memory_of_the_machine(texts, monkeypatch):
+    monkeypatch.setattr("dpsel._scratch.free_memory", lambda: 32 << 20)
+    with pytest.raises(dpsel.exceptions.MemoryLimitError, match=r"memory limit of 32 MiB .*dpsel.Sips\(\)"):
+        dpsel.select_partitions(texts, **OPTIONS | {"mechanism": dpsel.Mad()})
+    monkeypatch.setattr("dpsel._scratch.free_memory", lambda: None)
+    assert len(dpsel.select_partitions(texts, **OPTIONS | {"mechanism": dpsel.Mad()})) > 50
+
+
+def test_without_a_disk_rows_stay_in_memory(texts, monkeypatch):
+    monkeypatch.setattr("dpsel._scratch._is_disk", lambda _: False)
+    items, went = on_disk(monkeypatch, 16 << 30, texts)
+    assert len(items) > 50
+    assert not went
+    with pytest.raises(dpsel.exceptions.MemoryLimitError):
+        on_disk(monkeypatch, 1 << 20, texts)
+
+
+def test_a_top_k_and_a_comparison_go_on_from_a_disk_by_themselves(texts, monkeypatch):
+    asked = []
+    monkeypatch.setattr("dpsel._scratch._is_disk", lambda folder: not asked.append(folder))
+    monkeypatch.setattr("dpsel._scratch.free_memory", lambda: 1 << 20)
+    columns = {"user": "user", "item": "item", "max_items_per_user": 20}
+    top = {"k": 5, "privacy": OPTIONS["privacy"], "insecure_test_key": KEY} | columns
+    there, here = dpsel.select_top_k(texts, **top), dpsel.select_top_k(texts, scratch=None, **top)
+    assert list(there.items) == list(here.items)
+    assert len(asked) == 1
+    grid = {"privacy": OPTIONS["privacy"], "mechanisms": "sips", "public_data": True, "seed": 3} | columns
+    assert dpsel.compare(texts, **grid).rows == dpsel.compare(texts, scratch=None, **grid).rows
+    assert len(asked) == 3, "rows are counted, and then released"
 
 
 #: Users whose weights depend on those of others.

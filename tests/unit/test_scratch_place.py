@@ -123,14 +123,14 @@ def test_a_limit_that_is_left_out_is_half_of_the_free_memory(tmp_path, monkeypat
 
 
 def test_auto_takes_a_folder_on_a_disk(tmp_path, monkeypatch):
-    kinds = {"/memory": "tmpfs", "/far": "nfs", str(tmp_path): "ext4"}
+    kinds = {"/memory": "tmpfs", "/far": "nfs", "/locked": "ext4", str(tmp_path): "ext4"}
     monkeypatch.setattr(_scratch, "_file_system", kinds.get)
     monkeypatch.setattr(_scratch, "_MORE_FOLDERS", ("/far", str(tmp_path)))
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/memory")
     monkeypatch.setattr("os.path.isdir", kinds.__contains__)
-    assert _scratch.place_of_rows("auto", 5) == (str(tmp_path), 5)
-    monkeypatch.setattr(_scratch, "_MORE_FOLDERS", ("/far",))
-    with pytest.raises(
-        dpsel.exceptions.InvalidParameterError, match=r"^scratch must .*tried /memory and /far"
-    ):
-        _scratch.place_of_rows("auto", 5)
+    monkeypatch.setattr("os.access", lambda folder, _: folder != "/locked")
+    monkeypatch.setattr(_scratch, "free_memory", lambda: 7)
+    assert _scratch.place_of_rows("auto", 5) == (_scratch.found_place, 5)
+    assert _scratch.found_place() == (str(tmp_path), 7)
+    monkeypatch.setattr(_scratch, "_MORE_FOLDERS", ("/far", "/locked"))
+    assert _scratch.found_place() == (None, 7)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from dpsel import _core_calls
-from dpsel._arguments import as_bytes, as_int_if_given, as_path_if_given
+from dpsel._arguments import as_bytes, as_int_if_given
 from dpsel._request._columns import checked_test_key
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel.progress import Bar, progress_call
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Callable
 
     from dpsel._core_calls import Job, Task
     from dpsel.accounting import Privacy
@@ -59,7 +59,7 @@ class Request(Generic[MechanismT]):
         test_key: object = None,
         threads: int | None = None,
         memory_limit: int | str | None = None,
-        scratch: str | os.PathLike[str] | None = None,
+        scratch: str | Callable[[], tuple[str | None, int | None]] | None = None,
         scratch_limit: int | str | None = None,
         progress: Progress | bool | None = None,
     ) -> Job:
@@ -70,7 +70,7 @@ class Request(Generic[MechanismT]):
             test_key=checked_test_key(test_key),
             threads=as_int_if_given("threads", threads),
             memory_limit=as_bytes("memory_limit", memory_limit),
-            scratch=as_path_if_given("scratch", scratch),
+            scratch=scratch,
             scratch_limit=as_bytes("scratch_limit", scratch_limit),
             progress=call,
             with_phase=isinstance(call, Bar),

@@ -188,7 +188,7 @@ memory_option = click.option(
     "--memory-limit",
     type=ByteSize(),
     metavar="SIZE",
-    help="Stop with an error above SIZE, such as 4GiB, or go on from the disk of --scratch.",
+    help="Use at most SIZE, such as 4GiB, and go on from the disk of --scratch; half of the free memory.",
 )
 
 
@@ -212,7 +212,9 @@ def scratch_options(command: F) -> F:
         "--scratch",
         type=click.Path(file_okay=False),
         metavar="FOLDER",
-        help="Put rows beyond --memory-limit there, encrypted, instead of stopping; auto finds a disk.",
+        default="auto",
+        callback=lambda _context, _option, folder: None if folder == "none" else folder,
+        help="Put rows beyond --memory-limit there, encrypted. [default: a disk that is found; none: stop]",
     )
     most = click.option(
         "--scratch-limit", type=ByteSize(), metavar="SIZE", help="Take at most SIZE there, such as 100GiB."

@@ -56,7 +56,7 @@ def compare(  # noqa: PLR0913 - keyword-only settings
     tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
-    scratch: str | PathLike[str] | None = None,
+    scratch: str | PathLike[str] | None = "auto",
     scratch_limit: int | str | None = None,
     file_format: FileFormat | None = None,
 ) -> Comparison:
@@ -82,8 +82,8 @@ def compare(  # noqa: PLR0913 - keyword-only settings
         tokenizer: As for [`select_partitions`][dpsel.select_partitions].
         threads: As for [`select_partitions`][dpsel.select_partitions].
         memory_limit: As for [`select_partitions`][dpsel.select_partitions].
-        scratch: As for [`select_partitions`][dpsel.select_partitions]. Unless mechanisms are named, those
-            that need all rows in memory are left out then.
+        scratch: As for [`select_partitions`][dpsel.select_partitions]. If it names a folder and
+            ``mechanisms`` is left out, mechanisms that need all rows in memory are left out.
         scratch_limit: As for [`select_partitions`][dpsel.select_partitions].
         file_format: As for [`select_partitions`][dpsel.select_partitions].
 
@@ -112,15 +112,16 @@ def compare(  # noqa: PLR0913 - keyword-only settings
     limits = [checked_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]
     asked = checked_counts(counts)
-    scratch, memory_limit = place_of_rows(scratch, memory_limit)
+    place, memory_limit = place_of_rows(scratch, memory_limit)
     running: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit}
     running |= {"scratch": scratch, "scratch_limit": scratch_limit}
+    of_job = running | {"scratch": place}
     runs = [
-        (*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked, running)
+        (*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked, of_job)
     ]
     reading: dict[str, Any] = {"user": user, "item": item, "file_format": file_format}
     reading |= {"ngrams": ngrams, "tokenizer": tokenizer}
-    available = _users_per_item(data, running, **reading)
+    available = _users_per_item(data, of_job, **reading)
     seed = as_int_if_given("seed", seed)
     keys = [_key(seed, repeat) for repeat in range(at_least_one("repeats", repeats))]
     rows = [
@@ -132,17 +133,17 @@ def compare(  # noqa: PLR0913 - keyword-only settings
 
 
 def _mechanisms(
-    named: Any, privacy: Privacy, limit: int, counts: Counts | None, running: dict[str, Any]
+    named: Any, privacy: Privacy, limit: int, counts: Counts | None, of_job: dict[str, Any]
 ) -> list[SelectionMechanism]:
     if named is not None:
-        on_disk = running["scratch"] is not None
+        on_disk = isinstance(of_job["scratch"], str)
         return [
             request_of_selection(privacy, limit, each, on_disk=on_disk).mechanism for each in several(named)
         ]
     return [
         each
         for each in (cls() for cls in selection_mechanisms().values())
-        if _can_run(each, privacy, limit, counts, running)
+        if _can_run(each, privacy, limit, counts, of_job)
     ]
 
 
@@ -151,13 +152,13 @@ def _can_run(
     privacy: Privacy,
     limit: int,
     counts: Counts | None,
-    running: dict[str, Any],
+    of_job: dict[str, Any],
 ) -> bool:
     """Return whether a mechanism has a guarantee of this kind, and runs with these limits."""
     try:
         request = selection_request(privacy, limit, mechanism, counts=counts)
         request.calibrate()
-        request.job(**running)
+        request.job(**of_job)
     except (CalibrationError, InvalidParameterError):
         return False
     return True
@@ -186,7 +187,7 @@ def _released(
 
 def _users_per_item(
     data: Any,
-    running: dict[str, Any],
+    of_job: dict[str, Any],
     *,
     user: Any,
     item: Any,
@@ -195,7 +196,7 @@ def _users_per_item(
     file_format: FileFormat | None,
 ) -> list[tuple[int, int]]:
     """Return (users, items): how many items have how many users."""
-    job = count_request(columns_of(user, item), ngrams, tokenizer).job(**running)
+    job = count_request(columns_of(user, item), ngrams, tokenizer).job(**of_job)
     opened = open_columns(data, user, item, file_format, Tokens.of(tokenizer, ngrams))
     return opened.read(_core_calls.users_per_item, job)
 

@@ -76,7 +76,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     tokenizer: Tokenizer | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
-    scratch: str | PathLike[str] | None = None,
+    scratch: str | PathLike[str] | None = "auto",
     scratch_limit: int | str | None = None,
     progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
@@ -112,9 +112,9 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
             function from a text to a list of tokens, which must depend on that one text alone: see
             [the page](../guide/tokenizers.md).
         threads: The most threads to use.
-        memory_limit: The most bytes to use, such as ``"4GiB"``.
-        scratch: A folder on a disk for the rows beyond ``memory_limit``, or ``"auto"``, as for
+        memory_limit: The most bytes to use, such as ``"4GiB"``, as for
             [`select_partitions`][dpsel.select_partitions].
+        scratch: Where rows beyond that go on, as for [`select_partitions`][dpsel.select_partitions].
         scratch_limit: The most bytes to use there.
         progress: ``True`` for a bar, or a function that is called with ``(done, total)``, as for
             [`select_partitions`][dpsel.select_partitions].
@@ -154,12 +154,12 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         ngrams=ngrams,
         tokenizer=tokenizer,
     )
-    scratch, memory_limit = place_of_rows(scratch, memory_limit)
+    place, memory_limit = place_of_rows(scratch, memory_limit)
     job = request.job(
         test_key=insecure_test_key,
         threads=threads,
         memory_limit=memory_limit,
-        scratch=scratch,
+        scratch=place,
         scratch_limit=scratch_limit,
         progress=progress,
     )

@@ -82,7 +82,7 @@ pub enum Error {
     /// More memory would be needed than `memory_limit` allows.
     #[error(
         "the job needs more than the memory limit of {} while {stage}; \
-         raise memory_limit, set scratch= if it is not set, or run it with dpsel.spark",
+         raise memory_limit, take mechanism=dpsel.Sips(), whose rows go on to the disk of scratch=, or run it with dpsel.spark",
         Size(*.limit)
     )]
     MemoryLimit {

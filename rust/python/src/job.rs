@@ -1,18 +1,16 @@
 //! One call apart from its data: a request, and settings that do not change the guarantee.
 
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
 
-use dpsel_core::disk;
 use dpsel_core::ingest::Columns;
 use dpsel_core::random::ReleaseKey;
 use dpsel_core::runtime::{Control, Phase};
-use dpsel_core::scratch::ScratchSpace;
 use dpsel_core::task::Request;
 use dpsel_core::{Error, Size};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};
+use crate::place::{Beyond, Place};
 use crate::request::{Lists, parse_with_table};
 
 /// One call apart from its data. It says its task.
@@ -22,7 +20,7 @@ pub(crate) struct Job {
     test_key: Option<[u8; 32]>,
     threads: Option<NonZeroUsize>,
     memory_limit: Option<u64>,
-    scratch: Option<ScratchSpace>,
+    beyond: Beyond,
     progress: Option<Py<PyAny>>,
     with_phase: bool,
     chosen: Option<String>,
@@ -44,7 +42,7 @@ impl Job {
         test_key: Option<&[u8]>,
         threads: Option<i64>,
         memory_limit: Option<i64>,
-        scratch: Option<PathBuf>,
+        scratch: Option<&Bound<'_, PyAny>>,
         scratch_limit: Option<i64>,
         progress: Option<&Bound<'_, PyAny>>,
         with_phase: bool,
@@ -58,6 +56,8 @@ impl Job {
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        let scratch_limit =
+            scratch_limit.map(|n| at_least_one("scratch_limit", n, "it counts bytes")).transpose()?;
         let has_lists = [public_table, excluded, public_items].iter().any(Option::is_some);
         let request =
             parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
@@ -66,36 +66,21 @@ impl Job {
         if let Request::Select(request) = &request {
             py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;
         }
-        let scratch = scratch_space(scratch, scratch_limit)?;
         let memory_limit = memory_limit.map(NonZeroU64::get);
-        if let Some(space) = &scratch {
-            disk::check(&request, memory_limit, space).map_err(to_python)?;
-        }
+        let beyond = Beyond::new(scratch, scratch_limit)?;
+        beyond.check(&request, memory_limit).map_err(to_python)?;
         Ok(Self {
             request,
             test_key,
             // Otherwise: more than can be addressed, which is more than there are.
             threads: threads.map(|n| n.try_into().unwrap_or(NonZeroUsize::MAX)),
             memory_limit,
-            scratch,
+            beyond,
             progress: progress.map(|call| call.clone().unbind()),
             with_phase,
             chosen,
             has_lists,
         })
-    }
-}
-
-/// Where a job may put what does not fit into memory.
-fn scratch_space(folder: Option<PathBuf>, limit: Option<i64>) -> PyResult<Option<ScratchSpace>> {
-    let limit = limit.map(|n| at_least_one("scratch_limit", n, "it counts bytes")).transpose()?;
-    match folder {
-        Some(folder) => Ok(Some(ScratchSpace { folder, limit: limit.map(NonZeroU64::get) })),
-        None if limit.is_some() => Err(to_python(Error::Incompatible {
-            what: "scratch_limit= limits what goes to scratch=, which is not given".into(),
-            fix: "name a folder with scratch=, or leave scratch_limit= out",
-        })),
-        None => Ok(None),
     }
 }
 
@@ -163,14 +148,14 @@ impl Job {
         self.has_lists
     }
 
-    /// Where rows beyond the memory limit may go.
-    pub(crate) fn scratch(&self) -> Option<&ScratchSpace> {
-        self.scratch.as_ref()
-    }
-
-    /// Threads and memory limit, with fresh counters.
+    /// Threads and memory limit for what comes before any row is read.
     pub(crate) fn control(&self) -> Control {
         Control::new(self.threads, self.memory_limit)
+    }
+
+    /// The limits of one run, with fresh counters, on `few` rows or more.
+    pub(crate) fn place(&self, py: Python<'_>, few: bool) -> PyResult<Place> {
+        self.beyond.place(py, &self.request, (self.threads, self.memory_limit), few)
     }
 
     /// Tell the caller's progress function how far the job is, and our own bar what it is doing, too.
@@ -181,7 +166,7 @@ impl Job {
         if self.with_phase {
             let phase = shown(progress.phase());
             let exceeded =
-                self.memory_limit.filter(|_| progress.is_on_disk()).map(|limit| Size(limit).to_string());
+                control.memory_limit().filter(|_| progress.is_on_disk()).map(|limit| Size(limit).to_string());
             return call.call1(py, (done, total, phase, progress.phases(), exceeded)).map(drop);
         }
         call.call1(py, (done, total)).map(drop)

@@ -20,6 +20,7 @@ mod moments;
 mod objects;
 mod pair_columns;
 mod pairs;
+mod place;
 mod producer;
 mod public;
 mod report_text;

@@ -103,9 +103,9 @@ pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyR
     }
     let (sender, messages) = sync_channel(IN_FLIGHT);
     let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
-    let control = job.control();
     let source = Source::Undeclared(Box::new(reader), producer.found());
-    let mut running = Running::start(py, source, job, &control)?;
+    let mut running = Running::start(py, source, job)?;
+    let control = running.control();
     let push = Push { sender, control: &control, job, last_tick: Instant::now() };
     match push.all(py, first.batches, producer) {
         Ok(()) => running.finish(py, job),

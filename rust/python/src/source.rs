@@ -113,7 +113,7 @@ impl Source {
         match &self.data {
             Data::Files { paths, format, quoted } => {
                 let files = named(paths.clone(), *format, *quoted);
-                Running::start(py, files, job, &job.control())?.finish(py, job)
+                Running::start(py, files, job)?.finish(py, job)
             }
             Data::Stream { .. } | Data::Frames(_) => {
                 let opened = self.opened.lock().map_err(|_| internal("a source was left by a panic"))?.take();

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use crate::ending;
 use crate::error::{internal, to_python};
 use crate::job::Job;
+use crate::place::Place;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -34,10 +35,9 @@ fn send_outcome(sender: &SyncSender<Ended>, run: impl FnOnce() -> Ended) {
 }
 
 /// The part of a job that needs no interpreter.
-fn work(source: Source, job: &Job, control: &Control) -> PyResult<impl FnOnce() -> Ended + Send + use<>> {
+fn work(source: Source, job: &Job, place: Place) -> PyResult<impl FnOnce() -> Ended + Send + use<>> {
     let key = job.draw_key()?;
-    let (control, request) = (control.clone(), job.request().clone());
-    let scratch = job.scratch().cloned();
+    let (Place { control, scratch }, request) = (place, job.request().clone());
     Ok(move || match scratch {
         Some(space) => disk::run(source, &request, &key, &control, space),
         None => task::run(source, &request, &key, &control),
@@ -47,8 +47,9 @@ fn work(source: Source, job: &Job, control: &Control) -> PyResult<impl FnOnce() 
 /// Run the job on the calling thread, which sees no signal meanwhile: for a few rows, on which a thread would cost more
 /// than the work.
 pub(crate) fn run_here(py: Python<'_>, source: Source, job: &Job) -> PyResult<Outcome> {
-    let control = job.control();
-    let run = work(source, job, &control)?;
+    let place = job.place(py, true)?;
+    let control = place.control.clone();
+    let run = work(source, job, place)?;
     let outcome = py.detach(|| ended(run)).map_err(to_python)?;
     completed(py, job, &control)?;
     Ok(outcome)
@@ -70,12 +71,14 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Start a job on a thread of its own. Without a limit of memory it frees large arrays after it has answered.
-    pub(crate) fn start(py: Python<'_>, source: Source, job: &Job, control: &Control) -> PyResult<Self> {
+    /// Start a job on a thread of its own. Unless a caller limits its memory it frees large arrays after it
+    /// has answered.
+    pub(crate) fn start(py: Python<'_>, source: Source, job: &Job) -> PyResult<Self> {
         ending::await_ending(py);
         let (sender, result) = sync_channel(1);
+        let Place { control, scratch } = job.place(py, false)?;
         let (control, leftovers) = control.with_leftovers();
-        let run = work(source, job, &control)?;
+        let run = work(source, job, Place { control: control.clone(), scratch })?;
         let thread = std::thread::Builder::new()
             .name("dpsel".into())
             .spawn(move || {
@@ -85,6 +88,11 @@ impl Running {
             })
             .map_err(|_| internal("the operating system started no thread"))?;
         Ok(Self { thread: Some(thread), result: Mutex::new(result), control })
+    }
+
+    /// What the job is observed and controlled by.
+    pub(crate) fn control(&self) -> Control {
+        self.control.clone()
     }
 
     /// Wait for the end, looking at signals and reporting progress on the way.

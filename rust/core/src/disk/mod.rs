@@ -55,5 +55,5 @@ mod top_k;
 pub use count::users_per_item;
 pub use memory::LEAST;
 pub use run::run;
-pub use select::{check, select_partitions};
+pub use select::{can_work, check, select_partitions};
 pub use top_k::top_k_from_rows;

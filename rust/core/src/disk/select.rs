@@ -50,6 +50,16 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
     Err(Error::parameter("scratch", rule, quoted_path(&space.folder), "make it, or name another one"))
 }
 
+/// Whether a job can work from the disk, within a memory limit if one is given.
+#[must_use]
+pub fn can_work(request: &Request, memory_limit: Option<u64>) -> bool {
+    let runs = match request {
+        Request::Select(request) => Possible::checked(request).is_ok(),
+        Request::Count(_) | Request::TopK(_) => true,
+    };
+    runs && memory_limit.is_none_or(|limit| limit >= LEAST)
+}
+
 /// As [`task::select_partitions`]. Rows that exceed the memory limit go to scratch, and the release is the same.
 ///
 /// Without a memory limit nothing goes to scratch.

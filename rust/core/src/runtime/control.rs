@@ -15,6 +15,8 @@ use crate::{Error, Result};
 pub struct Control {
     threads: NonZeroUsize,
     memory_limit: Option<u64>,
+    /// Whether the caller gave the limit, who then wants memory back at once.
+    is_limit_given: bool,
     progress: Arc<Progress>,
     /// There from when memory is scarce until the job ends.
     small_pages: Arc<OnceLock<Option<SmallPages>>>,
@@ -137,7 +139,20 @@ impl Control {
     pub fn new(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
         let threads = threads.unwrap_or_else(cores);
         let (progress, small_pages) = (Arc::default(), Arc::default());
-        Self { threads, memory_limit, progress, small_pages, leftovers: None }
+        Self {
+            threads,
+            memory_limit,
+            is_limit_given: memory_limit.is_some(),
+            progress,
+            small_pages,
+            leftovers: None,
+        }
+    }
+
+    /// As [`Control::new`], with a limit that nobody gave: it says how much memory there is.
+    #[must_use]
+    pub fn with_found_limit(threads: Option<NonZeroUsize>, memory_limit: Option<u64>) -> Self {
+        Self { is_limit_given: false, ..Self::new(threads, memory_limit) }
     }
 
     /// Number of worker threads to use.
@@ -175,12 +190,12 @@ impl Control {
         self.small_pages.get_or_init(SmallPages::begin);
     }
 
-    /// The same job for a caller who frees its large arrays after the answer. With a limit of memory they are freed at
-    /// once.
+    /// The same job for a caller who frees its large arrays after the answer. With a limit of memory that was given they
+    /// are freed at once.
     #[must_use]
     pub fn with_leftovers(&self) -> (Self, Arc<Leftovers>) {
         let leftovers = Arc::default();
-        let wait = self.memory_limit.is_none().then(|| Arc::clone(&leftovers));
+        let wait = (!self.is_limit_given).then(|| Arc::clone(&leftovers));
         (Self { leftovers: wait, ..self.clone() }, leftovers)
     }
 
@@ -258,7 +273,8 @@ impl Control {
     }
 
     /// The most bytes that may be counted.
-    pub(crate) fn memory_limit(&self) -> Option<u64> {
+    #[must_use]
+    pub fn memory_limit(&self) -> Option<u64> {
         self.memory_limit
     }
 
