@@ -334,7 +334,7 @@ def test_a_limit_that_is_given_sends_rows_to_a_disk_unless_told_not_to(texts, mo
     small = dpsel.select_partitions(texts, memory_limit=LIMIT, **OPTIONS)
     assert len(asked) == 1
     assert list(small.items) == list(dpsel.select_partitions(texts, scratch=None, **OPTIONS).items)
-    for options in ({"scratch": None, "memory_limit": LIMIT}, {"memory_limit": LIMIT - 1}):
+    for options in ({"scratch": None, "memory_limit": 1 << 20}, {"memory_limit": 1 << 20}):
         with pytest.raises(dpsel.exceptions.MemoryLimitError, match=r"take mechanism=dpsel.Sips\(\)"):
             dpsel.select_partitions(texts, **OPTIONS | options)
     asked.clear()
