@@ -38,9 +38,6 @@ LIMITS = (3, 10, 30, 50, 150)
 #: Seconds that the runs of one kind may take; limits after that have no figure.
 PATIENCE = 1_800
 
-#: What the columns of a set are.
-HEADS = (f"keys, limit {LIMIT}", "most keys (limit)", "common", "error", "90 %", "by users")
-
 #: Released key -> its number.
 Numbers: TypeAlias = dict[str, float]
 
@@ -200,30 +197,6 @@ def pair(beside: dict[str, Any], name: str) -> str:
     return f"{beside['errors'][name]:.2f}, {beside['ours'][name]:.2f}"
 
 
-def table_of_set(name: str, found: dict[str, Any]) -> list[str]:
-    """The figures of one set as Markdown."""
-    users = SETS[name].users
-    rows = f"{found['rows']:,} rows" + (f" of the first {users:,} users" if users else "")
-    lines = [
-        f"| {SETS[name].title}, {rows} | {' | '.join(HEADS)} |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-        f"| {OURS.title} | {found['keys']:,} | | | | | |",
-    ]
-    for title, figures in found["kinds"].items():
-        best, equal = figures["best"], figures["equal"]
-        if best is None:
-            lines.append(f"| {title} | none in {PATIENCE} s | | | | | |")
-            continue
-        cells = [
-            f"{equal['keys']:,}" if equal else f"none in {PATIENCE} s",
-            f"{best['keys']:,} ({figures['best_limit']})",
-            f"{best['common']:,}",
-            *(pair(best, of) for of in ("median", "q90", "weighted_median")),
-        ]
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-    return [*lines, ""]
-
-
 def best_other(found: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The most keys that another library has at its best limit."""
     others = [
@@ -257,8 +230,6 @@ def table_of_parts(figures: dict[str, Any]) -> list[str]:
 def tables(figures: dict[str, Any]) -> str:
     """The figures as Markdown."""
     lines = table_of_parts(figures)
-    for name, found in figures.items():
-        lines += table_of_set(name, found)
     versions = {
         title.partition(",")[0]: each["version"]
         for found in figures.values()
