@@ -2826,6 +2826,24 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
+        "rows beyond half of the free memory find no disk",
+        "python/dpsel/_scratch.py",
+        "return next(folders, None), free_memory()",
+        "return None, free_memory()",
+        (
+            "tests/robustness/test_scratch.py::test_rows_beyond_half_of_the_free_memory_go_on_from_a_disk_by_themselves",
+        ),
+    ),
+    Mutant(
+        "a mechanism that needs all rows in memory takes more than there is",
+        "rust/python/src/place.rs",
+        "{ (free / 2).max(disk::LEAST) } else { free }",
+        "{ (free / 2).max(disk::LEAST) } else { u64::MAX }",
+        (
+            "tests/robustness/test_scratch.py::test_a_mechanism_that_needs_all_rows_ends_before_the_memory_of_the_machine",
+        ),
+    ),
+    Mutant(
         "rows go to the disk in clear",
         CORE + "scratch/file.rs",
         "tag.copy_from_slice(&self.scratch.seal(self.number, offset, content)?);",
