@@ -1502,7 +1502,7 @@ MUTANTS = [
     ),
     Mutant(
         "whole units decided by a finer curve",
-        CORE + "mechanisms/unit_greedy/mod.rs",
+        CORE + "mechanisms/published/unit_greedy/mod.rs",
         "l1_curve(epsilon, delta, UNIT)?",
         "l1_curve(epsilon, delta * 2.0, UNIT)?",
         (CURVES, "cargo:greedy"),
@@ -1854,7 +1854,7 @@ MUTANTS = [
     ),
     Mutant(
         "curve: a policy that forgets its slack",
-        CORE + "mechanisms/policy_gaussian/mod.rs",
+        CORE + "mechanisms/published/policy_gaussian/mod.rs",
         "l2_continuous_curve(epsilon, delta, policy.norm)?",
         "l2_continuous_curve(epsilon, delta, UNIT)?",
         (POLICY_CURVES,),
@@ -1931,7 +1931,7 @@ MUTANTS = [
     ),
     Mutant(
         "mad2r: half the noise of the screening round",
-        CORE + "mechanisms/mad2r/mod.rs",
+        CORE + "mechanisms/published/mad2r/mod.rs",
         "gaussian_noise(Weighting::EqualL2, bound, sigma)?;",
         "gaussian_noise(Weighting::EqualL2, bound, sigma / 2.0)?;",
         (MAD2R,),
@@ -2036,21 +2036,21 @@ MUTANTS = [
     ),
     Mutant(
         "weighted Laplace with half the noise",
-        CORE + "mechanisms/weighted_laplace/mod.rs",
+        CORE + "mechanisms/published/weighted_laplace/mod.rs",
         "Noise::Laplace { scale: div_up(1.0, epsilon) }",
         "Noise::Laplace { scale: div_up(1.0, 2.0 * epsilon) }",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
     ),
     Mutant(
         "policy Laplace with half the noise",
-        CORE + "mechanisms/policy_laplace/mod.rs",
+        CORE + "mechanisms/published/policy_laplace/mod.rs",
         "Noise::Laplace { scale: div_up(1.0, epsilon) }",
         "Noise::Laplace { scale: div_up(1.0, 2.0 * epsilon) }",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims", LAW4),
     ),
     Mutant(
         "zCDP for weighted Gaussian at twice the price",
-        CORE + "mechanisms/weighted_gaussian/mod.rs",
+        CORE + "mechanisms/published/weighted_gaussian/mod.rs",
         "gaussian_noise(weighting, bound, zcdp_sigma(rho))?;",
         "gaussian_noise(weighting, bound, zcdp_sigma(2.0 * rho))?;",
         (LAW4,),
@@ -2064,21 +2064,21 @@ MUTANTS = [
     ),
     Mutant(
         "a greedy curve for twice epsilon",
-        CORE + "mechanisms/greedy_frequency/mod.rs",
+        CORE + "mechanisms/published/greedy_frequency/mod.rs",
         "let curve = l1_curve(epsilon, delta, QUANTUM)?;",
         "let curve = l1_curve(epsilon * 2.0, delta, QUANTUM)?;",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
     ),
     Mutant(
         "mad: the curve of another norm",
-        CORE + "mechanisms/mad/mod.rs",
+        CORE + "mechanisms/published/mad/mod.rs",
         "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM)?",
         "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims", "cargo:mad"),
     ),
     Mutant(
         "mad2r: the curve of another norm",
-        CORE + "mechanisms/mad2r/mod.rs",
+        CORE + "mechanisms/published/mad2r/mod.rs",
         "SCREENING, weighting::Mad::NORM)?",
         "SCREENING, weighting::Mad::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
@@ -2176,7 +2176,7 @@ MUTANTS = [
     ),
     Mutant(
         "a policy pays for the decisions on a user's own items only",
-        CORE + "mechanisms/policy_laplace/mod.rs",
+        CORE + "mechanisms/published/policy_laplace/mod.rs",
         "without_decision_slack(privacy.validate()?, ALL_ITEMS)?",
         "without_decision_slack(privacy.validate()?, ALL_ITEMS.min(bound.get().into()))?",
         ("cargo:policy_laplace",),
@@ -2204,7 +2204,7 @@ MUTANTS = [
     ),
     Mutant(
         "passes without anything to place",
-        CORE + "mechanisms/policy_laplace/mod.rs",
+        CORE + "mechanisms/published/policy_laplace/mod.rs",
         "let largest = UNIT / u64::from(self.passes);",
         "let largest = UNIT / u64::from(self.passes.min(1));",
         ("cargo:mechanisms::policy_laplace",),
@@ -2502,7 +2502,7 @@ MUTANTS = [
     ),
     Mutant(
         "public frequencies read backwards",
-        "python/dpsel/mechanisms/_greedy.py",
+        "python/dpsel/mechanisms/published/_greedy.py",
         "key=frequencies.__getitem__, reverse=True)",
         "key=frequencies.__getitem__)",
         (GREEDY,),

@@ -38,7 +38,7 @@ def test_there_are_enough_of_them() -> None:
 
 def _files(folder: str) -> set[str]:
     """Files of mechanisms: those that calibrate something."""
-    found = (ROOT / folder).glob("*/mod.rs")
+    found = (ROOT / folder).glob("**/mod.rs")
     return {str(path.relative_to(ROOT)) for path in found if "fn calibrate(" in path.read_text()}
 
 

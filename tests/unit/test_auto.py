@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+from itertools import product
+from pathlib import Path
 
 import pytest
 
 import dpsel
 from dpsel._request._auto import reasons, resolve
+from dpsel.mechanisms import selection_mechanisms
 from weak import WEAK
 
 pytestmark = WEAK
@@ -121,3 +124,19 @@ def test_a_mechanism_without_noise_names_another_one_for_zcdp(mechanism) -> None
     with pytest.raises(dpsel.exceptions.InvalidParameterError, match="such as Steered"):
         dpsel.plan(privacy=privacy, max_items_per_user=1, mechanisms=mechanism)
     assert dpsel.plan(privacy=privacy, max_items_per_user=1, mechanisms=dpsel.Steered()).rows
+
+
+def test_what_auto_can_choose_stands_apart_from_the_rest() -> None:
+    """The shelves, in Python and in the core, are those of the answers over all kinds of calls."""
+    taken: set[str] = set()
+    budgets = [dpsel.ApproxDP(epsilon=epsilon, delta=1e-6) for epsilon in (0.5, 1.0, 2.0, 4.0, 60.0)]
+    for privacy in (*budgets, dpsel.ZCDP(rho=0.1, delta=1e-6)):
+        for limit, weights, least in product((1, 20, 2000), (False, True), (1, 5)):
+            answer, _ = resolve("auto", privacy, limit, with_weights=weights, min_users=least)
+            parts = (answer.short, answer.long) if isinstance(answer, dpsel.ByLength) else ()
+            taken |= {each.name for each in (answer, *parts)}
+    core = Path(__file__).resolve().parents[2] / "rust" / "core" / "src" / "mechanisms"
+    for name, cls in selection_mechanisms().items():
+        is_published = cls.__module__.startswith("dpsel.mechanisms.published.")
+        assert is_published == (name not in taken), name
+        assert (core / "published" / name).is_dir() == is_published, name

@@ -2,6 +2,8 @@
 
 All of them guarantee privacy for adding or removing one user with all of its rows. Proofs are in
 ``docs/algorithms/``. A new mechanism is a frozen dataclass with ``@registered`` in one of the files below.
+Files here have the selections that ``"auto"`` can choose, and all top-k; other selections are in
+``published``.
 
 Examples:
     >>> from dpsel import Sips
@@ -20,14 +22,12 @@ from typing import TYPE_CHECKING
 # isort: off
 from dpsel.mechanisms import _base
 from dpsel.mechanisms._base import *  # noqa: F403 - the bases and the registries
-from dpsel.mechanisms._additive import *  # noqa: F403 - every file names its mechanisms in __all__
-from dpsel.mechanisms._policies import *  # noqa: F403
-from dpsel.mechanisms._greedy import *  # noqa: F403
-from dpsel.mechanisms._matching import *  # noqa: F403
-from dpsel.mechanisms._rounds import *  # noqa: F403
+from dpsel.mechanisms._rounds import *  # noqa: F403 - every file names its mechanisms in __all__
 from dpsel.mechanisms._one_item import *  # noqa: F403
-from dpsel.mechanisms._adaptive import *  # noqa: F403
+from dpsel.mechanisms._counts import *  # noqa: F403
+from dpsel.mechanisms._matching import *  # noqa: F403
 from dpsel.mechanisms._by_length import *  # noqa: F403
+from dpsel.mechanisms.published import *  # noqa: F403
 from dpsel.mechanisms._exponential import *  # noqa: F403
 from dpsel.mechanisms._permute_flip import *  # noqa: F403
 from dpsel.mechanisms._noisy_counts import *  # noqa: F403

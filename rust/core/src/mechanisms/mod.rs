@@ -1,6 +1,7 @@
 //! The mechanisms: the weighting, noise, threshold and guarantee of each.
 //!
-//! A mechanism is one folder here with a type that implements [`Mechanism`], and one line in `registry.rs`.
+//! A mechanism is one folder with a type that implements [`Mechanism`], and one line in `registry.rs`. Folders here are
+//! those that `"auto"` can choose; the others are in `published`.
 //! CONTRIBUTING walks through a new one.
 
 mod beside;
@@ -10,21 +11,14 @@ mod count_gaussian;
 mod count_laplace;
 pub mod forecast;
 mod gaussian_part;
-mod greedy_frequency;
-mod mad;
-mod mad2r;
 mod matching;
 mod mechanism;
 mod one_item;
-mod policy_gaussian;
-mod policy_laplace;
+mod published;
 mod registry;
 mod shared;
 mod sips;
 mod steered;
-mod unit_greedy;
-mod weighted_gaussian;
-mod weighted_laplace;
 
 pub(crate) use beside::blamed;
 pub use by_length::{ByLength, Lists, Looked};
@@ -32,17 +26,13 @@ pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use gaussian_part::GaussianPart;
-pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
-pub use mad::Mad;
-pub use mad2r::Mad2R;
 pub use matching::Matching;
 pub use mechanism::{Mechanism, NoisyWeights, Properties, ReleaseStep};
 pub use one_item::OneItem;
-pub use policy_gaussian::PolicyGaussian;
-pub use policy_laplace::PolicyLaplace;
+pub use published::{
+    GreedyCalibration, GreedyFrequency, Mad, Mad2R, PolicyGaussian, PolicyLaplace, UnitGreedy,
+    WeightedGaussian, WeightedLaplace,
+};
 pub use registry::MechanismSpec;
 pub use sips::Sips;
 pub use steered::Steered;
-pub use unit_greedy::UnitGreedy;
-pub use weighted_gaussian::WeightedGaussian;
-pub use weighted_laplace::WeightedLaplace;

@@ -1,4 +1,5 @@
-//! Refusals and ranges of parameters that several mechanisms use.
+//! Refusals, ranges of parameters and rounds that several mechanisms use.
 
+pub(super) mod curves;
 pub(super) mod policy;
 pub(super) mod requirements;

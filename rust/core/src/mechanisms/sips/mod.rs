@@ -9,8 +9,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::beside::of_step;
+use super::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
-use super::weighted_gaussian::{CURVE_GUARANTEE, curve_rounds};
 use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};
 use crate::accounting::gaussian::{approximate_mu, largest_mu};
 use crate::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};

@@ -8,13 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
-use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::apart;
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
+use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
 use crate::weighting::{Greedy, UNIT, Weighting};

@@ -9,12 +9,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve};
-use super::{Mad, Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::apart;
+use crate::mechanisms::shared::requirements::{
+    ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve,
+};
+use crate::mechanisms::{Mad, Mechanism, NoisyWeights, Properties};
 use crate::numeric::widths::clipped;
 use crate::numeric::{Interval, add_up};
 use crate::rounds::{Calibration, Round, Rule, Screening};

@@ -8,12 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::of_step;
-use super::shared::policy::{curve_cutoff, cutoff, validate};
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Mechanism, Properties, ReleaseStep};
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::of_step;
+use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
+use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};

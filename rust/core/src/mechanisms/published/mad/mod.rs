@@ -8,13 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
-use super::shared::policy::{curve_cutoff, validate};
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::apart;
+use crate::mechanisms::shared::policy::{curve_cutoff, validate};
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
+use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{CurveSpec, l2_continuous_curve};
 use crate::weighting::{self, Weighting};

@@ -7,16 +7,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::of_step;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
-use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::of_step;
+use crate::mechanisms::shared::curves::{CURVE_GUARANTEE, curve_rounds};
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
+use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
-use crate::threshold::curve::{l2_curve, l2_curves};
 use crate::weighting::Weighting;
 
 /// Weights 1/sqrt(k) with Gaussian noise.
@@ -26,37 +26,6 @@ pub struct WeightedGaussian {
     /// How items are decided.
     #[serde(default)]
     pub release: ReleaseStep,
-}
-
-/// The guarantee of rounds that decide by L2 release curves.
-pub(super) const CURVE_GUARANTEE: Guarantee = Guarantee {
-    statement: "(epsilon, delta)-DP for weights of L2 norm at most 1 and any number of items: each round is approximately \
-                Renyi-DP at one order, rounds add, and the sum is converted; the rounds may adapt to what earlier ones released",
-    neighbours: ADD_OR_REMOVE,
-    source: "after Harrison and Manurangsi 2026; the proof is complete on its page",
-    proof: "docs/algorithms/release_curves.md",
-};
-
-/// Rounds that decide by release curves, each with its share of the budget.
-pub(super) fn curve_rounds(
-    mechanism: &str,
-    privacy: Privacy,
-    bound: L0Bound,
-    shares: &[f64],
-) -> Result<Calibration> {
-    let weighting = Weighting::EqualL2;
-    match privacy.validate()? {
-        Privacy::PureDp { .. } => Err(no_pure_dp(mechanism)),
-        Privacy::Zcdp { .. } => Err(no_curve_zcdp(mechanism)),
-        Privacy::ApproxDp { epsilon, delta } => {
-            let curves = match shares {
-                [_] => vec![l2_curve(weighting, bound, epsilon, delta)?],
-                _ => l2_curves(weighting, bound, epsilon, delta, shares)?,
-            };
-            let round = |spec| Round { weighting, rule: Rule::Curve(spec) };
-            Ok(Calibration::of(curves.into_iter().map(round).collect()))
-        }
-    }
 }
 
 impl Mechanism for WeightedGaussian {

@@ -7,12 +7,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
-use super::{Mechanism, Properties, ReleaseStep};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::apart;
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
+use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
 use crate::noise::Noise;
 use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};

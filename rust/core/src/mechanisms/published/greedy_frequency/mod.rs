@@ -7,13 +7,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
-use super::shared::policy::{cutoff, validate as validate_policy};
-use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
-use super::{Mechanism, NoisyWeights, Properties};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
+use crate::mechanisms::beside::apart;
+use crate::mechanisms::shared::policy::{cutoff, validate as validate_policy};
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
+use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::noise::{Noise, Threshold};
 use crate::numeric::{Interval, div_up, mul_up};
 use crate::rounds::{Calibration, Round, Rule};
