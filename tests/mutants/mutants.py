@@ -392,6 +392,20 @@ MUTANTS = [
         (LEDGER,),
     ),
     Mutant(
+        "the budget of the items pays for counts of another one",
+        "python/dpsel/budget/_payment.py",
+        "        return payment.place == other.place\n",
+        "        return True\n",
+        (PAYMENTS,),
+    ),
+    Mutant(
+        "a ledger that another process has just made is replaced",
+        "rust/core/src/release/write/atomic.rs",
+        "match temporary.persist_noclobber(path) {",
+        "match temporary.persist(path) {",
+        ("cargo:release::write",),
+    ),
+    Mutant(
         "threads spend from a budget at the same time",
         "python/dpsel/budget/_budget.py",
         "        with self._lock:\n            yield None",

@@ -67,7 +67,7 @@ mod _core {
         ExchangeSteering, ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
-    use super::export::{Release, write_text};
+    use super::export::{Release, create_text, write_text};
     #[pymodule_export]
     use super::forecast::{curve_words, keep_probabilities, possible_limits, top_k_loss, users_needed};
     #[pymodule_export]
