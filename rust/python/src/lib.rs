@@ -71,6 +71,8 @@ mod _core {
     #[pymodule_export]
     use super::forecast::{curve_words, keep_probabilities, possible_limits, top_k_loss, users_needed};
     #[pymodule_export]
+    use super::foreign::foreign_error;
+    #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]
     use super::members::{Members, RowMask};

@@ -115,11 +115,11 @@ fn written(
     #[cfg(not(unix))]
     let _ = mode;
     // The library's message names the temporary file, which the user never named.
-    let made =
+    let temporary =
         builder.tempfile_in(folder_of(target)).map_err(|error| -> io::Error { error.kind().into() })?;
-    fill(made.as_file(), write)?;
-    made.as_file().sync_all()?;
-    Ok(made)
+    fill(temporary.as_file(), write)?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
 }
 
 #[cfg(unix)]
