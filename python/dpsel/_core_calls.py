@@ -68,6 +68,10 @@ users_needed: Final = _core.users_needed
 top_k_loss: Final = _core.top_k_loss
 top_k_counts: Final = _core.top_k_counts
 check_source: Final = _core.check_source
+#: The exception that stands for one of foreign code, whose words may quote a value.
+foreign_error: Final = _core.foreign_error
+#: Write a new file; false if there is one.
+create_text: Final = _core.create_text
 #: A name or a path that the caller gave, as every error shows it: it may be data.
 quoted: Final = _core.quoted
 quoted_path: Final = _core.quoted_path

@@ -131,7 +131,7 @@ WRONG_COLUMNS = {
     "generator": (iter(range(3)), "column 'u' is a .*; give a list or an array"),
     "one value": (1, "column 'u' is an int; give a list or an array"),
     "no dimension": (np.array(1), "column 'u' is .*; give a list or an array"),
-    "matrix": (np.array([[1, 2]] * 3), "a column has several dimensions"),
+    "matrix": (np.array([[1, 2]] * 3), "column 'u' has several dimensions"),
     "floats": (np.array([1.0, 2.0, 3.0]), r"'u' holds floating-point numbers.*astype\('Int64'\)"),
     "objects": (pl.Series([object()] * 3, dtype=pl.Object), "column 'u' holds an object at position 0"),
     "wide": (pl.Series([2**100] * 3, dtype=pl.Int128), "column 'u' holds an int outside the supported range"),

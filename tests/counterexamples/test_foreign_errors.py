@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -50,6 +51,13 @@ class Opened:
         raise KeyError(SECRET)
 
 
+class OpenedAsOurs:
+    """Somebody's own table, which raises a class of ours with words of its own."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise dpsel.exceptions.SchemaError(SECRET) from KeyError(SECRET)
+
+
 class Asked:
     """Somebody's own table, which fails when it is asked what it is."""
 
@@ -86,6 +94,7 @@ SOURCES = {
     "pyarrow reader": lambda _: batches(ValueError(SECRET)),
     "arrow stream": lambda _: Wrapped(batches(ValueError(SECRET))),
     "arrow stream, opened": lambda _: Opened(),
+    "arrow stream, opened, an error of ours": lambda _: OpenedAsOurs(),
     "arrow stream, asked": lambda _: Asked(),
     "polars lazy": lambda folder: pl.scan_csv(csv(folder), schema={"user": pl.Int64, "item": pl.Int64}),
     "polars cast": lambda folder: pl.scan_csv(csv(folder)).with_columns(pl.col("item").cast(pl.Int64)),
@@ -140,6 +149,46 @@ def test_class_and_position_stay() -> None:
     # A class may be made of anything.
     odd = type(SECRET, (ValueError,), {})
     assert message(failing((1, 2), odd())) == f"{start} raised an exception at position 1{end}"
+
+
+class Within:
+    """Somebody's own table, or iterable, of one of ours."""
+
+    def __init__(self, data) -> None:
+        self.data = data
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return dpsel.select_partitions(self.data, **COLUMNS, **GIVEN).items
+
+    def __iter__(self):
+        yield 1, 2
+        dpsel.select_partitions(self.data, **COLUMNS, **GIVEN)
+
+
+COLUMNS = {"user": "user", "item": "item"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "numpy", "records", "pyarrow"])
+@pytest.mark.parametrize("way", ["itself", "stream", "pairs"])
+def test_our_own_errors_keep_their_words_on_their_way_through_foreign_code(way, kind) -> None:
+    users = [1, 2]
+    data, words = {
+        "pandas": (
+            pd.DataFrame({"user": users, "item": pd.Series([1, SECRET], dtype=object)}),
+            "column 'item'",
+        ),
+        "numpy": (
+            {"user": np.array(users), "item": np.array([1, 2**40], "M8[D]")},
+            "column 'item' has dates",
+        ),
+        "records": ([{"user": 1, "item": 1}, SECRET], "the row at position 1 is a str"),
+        "pyarrow": (pa.table({"user": [1, None], "item": users}), "user column 'user' is null in row 2"),
+    }[kind]
+    given = {"itself": data, "stream": Within(data), "pairs": iter(Within(data))}[way]
+    with pytest.raises(dpsel.DpselError, match=words) as caught:
+        dpsel.select_partitions(given, **COLUMNS, **GIVEN)
+    assert SECRET not in str(caught.value)
+    assert chain(caught.value) == [caught.value]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

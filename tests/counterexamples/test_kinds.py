@@ -154,12 +154,43 @@ def test_addresses_of_objects_are_neither_users_nor_items(column) -> None:
     for data in (frame, frame.lazy()):
         assert_refused(data, f"'{column}' has the polars dtype Object")
     for data in (Foreign(frame), pa.table(Foreign(frame)), pa.table(Foreign(frame)).to_reader()):
-        assert_refused(data, f"'{column}' of the input is binary of eight bytes")
+        assert_refused(data, f"{column} column '{column}' of the input .* addresses of Python objects")
     if column == "item":
         release = dpsel.select_partitions([(u, "x") for u in range(90)], privacy=LOOSE, max_items_per_user=1)
         for data in (frame, frame.lazy()):
             with pytest.raises(SchemaError, match="Object"):
                 release.filter(data, item="item")
+
+
+@pytest.mark.parametrize("wrapped", ["plain", "dictionary", "list"])
+@pytest.mark.parametrize("column", ["user", "item"])
+def test_addresses_of_objects_are_refused_in_files(column, wrapped, tmp_path) -> None:
+    """A file has no more of a mark of them than memory. Nobody can tell variable bytes from values."""
+    if (column, wrapped) == ("user", "list"):
+        return
+    column_of = {
+        "plain": lambda each: each,
+        "dictionary": lambda each: each.dictionary_encode(),
+        "list": lambda each: pa.ListArray.from_arrays(range(ROWS + 1), each),
+    }[wrapped]
+    addresses = pa.array([bytes(7) + bytes([at]) for at in range(ROWS)], pa.binary(8))
+    plain = {"user": pa.array(range(ROWS)), "item": pa.array(["x"] * ROWS)}
+    files = {name: tmp_path / name for name in ("a.parquet", "b.arrow", "c.arrows")}
+    for table, refused in (
+        (pa.table(plain | {column: column_of(addresses)}), True),
+        (pa.table(plain | {column: column_of(addresses.cast(pa.binary()))}), False),
+    ):
+        pq.write_table(table, files["a.parquet"], store_schema=False)
+        pyarrow.feather.write_feather(table, files["b.arrow"])
+        with pa.ipc.new_stream(files["c.arrows"], table.schema) as stream:
+            stream.write_table(table)
+        for path in files.values():
+            if refused:
+                assert_refused(
+                    path, f"{column} column '{column}' of .* addresses of Python .* cast the column to"
+                )
+            else:
+                select(path, privacy=LOOSE, max_items_per_user=1)
 
 
 DUCKDB = {

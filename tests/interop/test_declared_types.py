@@ -368,9 +368,23 @@ def test_decimals_without_a_fraction_are_integers(tmp_path) -> None:
     assert pa.table(both).schema == items.schema
 
 
-def test_decimals_that_are_no_64_bit_integers_are_refused() -> None:
-    with pytest.raises(DataError, match="beyond 64 bits"):
-        select(pa.table({"user": [1], "item": whole([2**63])}))
+def test_decimals_that_are_no_64_bit_integers_are_refused_by_name(tmp_path) -> None:
+    many, one = whole([2**63, 1]), pa.array([1, 2])
+    lists = pa.ListArray.from_arrays([0, 1, 2], many)
+    two = {"user": ["user", "other"], "item": ["item", "more"]}
+    for name, tables in {
+        "user": [(many, one, two), (many, one, {}), (many.dictionary_encode(), one, {})],
+        "item": [(one, many, two), (one, many, {}), (one, many.dictionary_encode(), {}), (one, lists, {})],
+    }.items():
+        for users, items, names in tables:
+            table = pa.table({"user": users, "item": items, "other": one, "more": one})
+            pa.parquet.write_table(table, tmp_path / "rows.parquet")
+            for data in (table, pl.from_arrow(table), duckdb.from_arrow(table), tmp_path / "rows.parquet"):
+                with pytest.raises(DataError, match=f"column '{name}' has whole numbers beyond 64 bits"):
+                    select(data, **names)
+    release = select(pa.table({"user": range(300), "item": [7] * 300}))
+    with pytest.raises(DataError, match="column 'k' has whole numbers beyond 64 bits"):
+        release.filter(pa.table({"k": many}), item="k")
     with pytest.raises(SchemaError, match="decimals with a fraction"):
         select(pa.table({"user": [1], "item": pa.array([Decimal("1.5")], pa.decimal128(38, 1))}))
 

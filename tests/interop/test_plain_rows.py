@@ -6,6 +6,7 @@ import importlib
 import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
@@ -95,7 +96,7 @@ def test_texts_dates_and_times_of_numpy():
 
 
 REFUSED = {
-    "no such field": ([{"u": 1}], {"user": "u", "item": "i"}, "no field named 'i'"),
+    "no such field": ([{"u": 1}], {"user": "u", "item": "i"}, "no row has a field named 'i'"),
     "unnamed": ([{"user": 1, "item": 2}], {}, "user and item must name columns"),
     "unnamed columns": ({"user": [1], "item": [2]}, {}, "user and item must name columns"),
     "other names": (
@@ -153,8 +154,29 @@ def test_a_dict_of_columns_lists_its_columns_as_a_table_does():
 
 
 def test_rows_of_two_kinds_are_refused():
-    with pytest.raises(DataError, match="position 1"):
+    with pytest.raises(SchemaError, match="^the row at position 1 is a tuple, but the first one maps names"):
         select([{"u": 1, "i": 2}, ("secret", 2)], user="u", item="i")
+
+
+@pytest.mark.parametrize("objects", [False, True])
+def test_series_are_paired_by_position_only_if_their_indexes_are_equal(objects):
+    numbers = np.arange(300)
+    users, items = pd.Series(numbers), pd.Series(numbers % 2, dtype=object if objects else int)
+    pairs = [(user, user % 2) for user in range(300)]
+    release = dpsel.select_partitions(pairs, privacy=PRIVACY, max_items_per_user=3)
+    for index in (None, numbers + 5):
+        if index is not None:
+            users, items = users.set_axis(index), items.set_axis(index)
+        assert select({"u": users, "i": items}, user="u", item="i") == [0, 1]
+        assert select({"u": users.array, "i": items}, user="u", item="i") == [0, 1]
+    for other in (items.sort_values(), items.reset_index(drop=True), items[::-1]):
+        rows = {"u": users, "i": other}
+        for call in (
+            lambda rows=rows: select(rows, user="u", item="i"),
+            lambda rows=rows: release.filter(rows, item="i"),
+        ):
+            with pytest.raises(SchemaError, match="column 'i' has another pandas index than column 'u'"):
+                call()
 
 
 def test_mechanisms_in_words():

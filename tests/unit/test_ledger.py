@@ -165,6 +165,22 @@ def test_many_processes_never_overspend(path) -> None:
     assert len(dpsel.Ledger(path).spent) == 16
 
 
+def test_many_processes_that_make_one_file_all_open_it(tmp_path) -> None:
+    """Those that find a file are faster than the one that makes it, so they catch up with it at once."""
+    code = (
+        "import sys, pathlib, dpsel\n"
+        "paths = [pathlib.Path(sys.argv[1], str(name)) for name in range(400)]\n"
+        "for ledger in [dpsel.Ledger(path, dpsel.PureDP(epsilon=1.0)) for path in paths]:\n"
+        "    ledger.spend(dpsel.PureDP(epsilon=0.25))\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    assert [process.communicate()[1] for process in running] == [""] * 4
+    assert [len(dpsel.Ledger(path).spent) for path in tmp_path.iterdir()] == [4] * 400
+
+
 def test_a_pickle_is_the_path(path) -> None:
     ledger = dpsel.Ledger(path, TOTAL)
     copy = pickle.loads(pickle.dumps(ledger))

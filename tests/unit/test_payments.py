@@ -149,6 +149,26 @@ def test_counts_from_a_budget_need_items_from_it(budget):
             release(HALF, counts=counts)
 
 
+@pytest.mark.parametrize("is_ledger", [False, True])
+def test_items_and_counts_are_paid_from_one_budget(is_ledger, tmp_path):
+    """The budget of the items paid for the counts as well, and the other one for nothing."""
+    quarter, ledger = dpsel.PureDP(epsilon=0.25), lambda name: dpsel.Ledger(tmp_path / name, TOTAL)
+    one, other = (ledger("one"), ledger("other")) if is_ledger else (dpsel.Budget(TOTAL), dpsel.Budget(TOTAL))
+    cost = dpsel.Cost(items=quarter, counts=quarter)
+    paid, of_other = one.spend(cost), other.spend(cost)
+    for items in (one.share(4), one.on_use(cost).items, paid.items):
+        for counts in (other.share(4), other.on_use(cost).counts, of_other.counts):
+            with pytest.raises(InvalidParameterError, match="counts= comes from another budget"):
+                release(items, counts=counts)
+    assert len(one.spent) == len(other.spent) == 1
+    release(paid.items, counts=paid.counts)
+    release(one.share(4), counts=copy.deepcopy(one.share(4)))
+    assert one.remaining is None
+    if is_ledger:  # Handles of one file are one budget.
+        counts = pickle.loads(pickle.dumps(ledger("third").share(4)))
+        release(ledger("third").share(4), counts=counts)
+
+
 def test_records_are_plain_and_can_be_pickled(budget):
     budget.spend(budget.share(2), "first")
     release(budget.share(2, "second"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import compress
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import with_article
 from dpsel._filter._keys import NO_ITEM, RELEASED
+from dpsel._ingest._plain import check_rows
 from dpsel.exceptions import SchemaError
 from dpsel.quoting import quoted
 
@@ -41,8 +42,8 @@ def of_records(
                 f"the row at position {position} is {with_article(row)}, but the first one maps names to "
                 "values; give rows of one kind"
             )
-    _check_names(columns, rows[0])
     # As in a selection, a field that a row does not have is null.
+    _check_names(columns, chain.from_iterable(rows))
     left = _left(keys, [_one([row.get(name) for name in columns]) for row in rows], labels)
     pairs = zip(rows, left, strict=True)
     return [{**row, **_fields(columns, items)} for row, items in pairs if items is not _NOTHING]
@@ -53,9 +54,8 @@ def of_columns(
 ) -> dict[str, list[Any]]:
     """Columns by name, of lists or arrays, as lists."""
     _check_names(columns, data)
+    check_rows(data, list(data.values()))
     lists = {name: _listed(column) for name, column in data.items()}
-    if len({len(column) for column in lists.values()}) > 1:
-        raise SchemaError("the columns have different lengths; give a value for each row in each of them")
     left = _left(keys, [_one(values) for values in zip(*map(lists.get, columns), strict=True)], labels)
     lists |= {name: [_fields(columns, items).get(name) for items in left] for name in columns}
     stays = [items is not _NOTHING for items in left]

@@ -13,11 +13,11 @@ from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel._filter._labels import labels_of, no_label, not_released, scalar_of
 from dpsel._filter._plain import of_columns, of_pairs, of_records
-from dpsel._ingest import _objects
 from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._frames import duckdb_stream, index_names
 from dpsel._ingest._libraries import library_of
+from dpsel._ingest._objects import Exported
 from dpsel._request import NamedColumns
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
@@ -166,9 +166,7 @@ def _pandas_mask(keys: Keys, data: Any, columns: list[str]) -> bytes:
 
     narrow = pd.DataFrame({name: _pandas_column(data, name).array for name in columns})
     check_pandas(narrow.dtypes, columns)
-    if found := _objects.found_in(narrow, columns):
-        narrow = _objects.as_arrow(narrow, NamedColumns(columns, []), found)
-    return keys.mask(narrow).to_bytes()
+    return keys.mask(Exported(narrow, NamedColumns(columns, []))).to_bytes()
 
 
 def _pyarrow(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:

@@ -12,7 +12,7 @@ from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file, type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
-from dpsel._ingest._c_schema import checked
+from dpsel._ingest._c_schema import checked, exported
 from dpsel._ingest._delimiters import delimiter_of
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
@@ -20,7 +20,7 @@ from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_sci
 from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
-from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
+from dpsel.exceptions import DpselError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Opened:
         returns: The kind of table to return.
         has_named_columns: False for pairs.
         restored: The types of columns to restore.
-        tokens: The tokens of a function of the caller's, if they are the items.
+        failure: Why the source could not be opened. It may tell of rows, so it is raised when they are read.
         declared: A table without rows that has the types, where the library declares them.
     """
 
@@ -61,22 +61,22 @@ class Opened:
     returns: str
     has_named_columns: bool = True
     restored: Restored | None = None
-    tokens: Tokens | None = None
+    failure: DpselError | None = None
     declared: Any = None
 
     def read(self, reader: Callable[[Source, Job], T], job: Job) -> T:
-        """Return what ``reader`` makes of the source; an error of the tokens comes out in its own words."""
-        try:
-            return reader(self.source, job)
-        except DataError:
-            if self.tokens is None or not self.tokens.faults:
-                raise
-        # Behind the handler, so that it is not chained.
-        raise SchemaError(self.tokens.faults[0])
+        """Return what ``reader`` makes of the source."""
+        if self.failure is not None:
+            raise self.failure
+        return reader(self.source, job)
 
     def check(self, job: Job) -> None:
-        """Refuse missing columns, types and files without reading a row: they must cost no budget."""
-        _core_calls.check_source(self.source, job, self.declared)
+        """Refuse what needs no row: missing columns, types, files, and lists that do not fit the types.
+
+        It must cost no budget, and a budget must have paid for all else.
+        """
+        if self.failure is None:
+            _core_calls.check_source(self.source, job, self.declared)
 
 
 def open_columns(
@@ -127,8 +127,7 @@ def open_data(
         return opened(lambda: _open_paths(data, paths, columns, file_format))
     if file_format is not None:
         raise InvalidParameterError(f"file_format applies to paths only, got {type_name(data)}; leave it out")
-    found = opened(lambda: _open_object(data, columns, tokens))
-    return replace(found, tokens=tokens)
+    return opened(lambda: _open_object(data, columns, tokens))
 
 
 def _open_paths(
@@ -189,12 +188,17 @@ def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Token
     if declared is not None:
         declared = checked(declared, columns)
     elif not adapted.in_batches:
-        # Only the opened stream tells the types, so it is opened now.
+        # Only the opened stream tells the types, so it is opened now, which may run a query.
+        try:
+            adapted = replace(adapted, source=opened(lambda: exported(adapted.source)))
+        except DpselError as failure:
+            return Opened(Source.pairs(()), adapted.returns, failure=failure)
         adapted = replace(adapted, source=checked(adapted.source, columns))
     if tokens is not None:
         rows = tokens.of_table(adapted.source, columns.items, in_batches=adapted.in_batches)
-        source = Source.stream(rows, adapted.found, adapted.names)
-        return Opened(source, adapted.returns, declared=declared)
+        if adapted.declared is not None:
+            tokens.check(adapted.declared, columns.items[0])
+        return Opened(Source.batches(rows, adapted.names), adapted.returns, declared=declared)
     if adapted.in_batches:
         source = Source.batches(adapted.source, adapted.names)
     else:
@@ -218,13 +222,14 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
 def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:
     if tokens is not None and not plain.is_table:
         return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
-    schema = plain.rows.schema if plain.is_table else None
-    rows = plain.rows
-    if plain.is_table and tokens is not None:
-        rows = tokens.of_table(rows, columns.items, in_batches=False)
-    source = Source.pairs(rows) if schema is None else Source.stream(rows, [], list(schema.names))
-    declared = None if schema is None else checked(_frames.without_rows(schema), columns)
-    return Opened(source, "list", has_named_columns=plain.has_named_columns, declared=declared)
+    if not plain.is_table:
+        return Opened(Source.pairs(plain.rows), "list", has_named_columns=plain.has_named_columns)
+    schema = plain.rows.schema
+    adapted = _frames.Adapted(
+        plain.rows, "list", names=list(schema.names), declared=_frames.without_rows(schema)
+    )
+    found = _open_adapted(adapted, columns, tokens)
+    return replace(found, has_named_columns=plain.has_named_columns)
 
 
 def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:

@@ -3,20 +3,25 @@
 Arrow's C interface has them, and Arrow in Rust leaves them out. So the schema of a stream is read here,
 before the core takes it, as the specification lays it out:
 https://arrow.apache.org/docs/format/CDataInterface.html
+
+That takes ``ctypes``, because no library does it: pyarrow leaves them out as well unless the type is
+registered, many sources have no ``__arrow_c_schema__``, and safe Rust gets the schema of a stream only
+after the conversion that drops them. It reads what the core would follow next, so it adds no danger.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from dpsel.exceptions import SchemaError
+from dpsel.exceptions import DataError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["Stream", "checked"]
+__all__ = ["checked", "exported"]
 
 #: The flag of what may be null: a column, and never a table.
 _NULLABLE: Final = 2
@@ -67,28 +72,69 @@ class Stream:
         """Return the capsule; it can be read once."""
         return self._capsule
 
+    @contextmanager
+    def schema(self) -> Iterator[_Schema | None]:
+        """Lend the schema; ``None`` if the stream is at its end, or fails."""
+        at, schema = _address(self._capsule, b"arrow_array_stream"), _Schema()
+        stream = _Stream.from_address(at)
+        if not stream.release or stream.get_schema(at, ctypes.byref(schema)) != 0:
+            yield None
+            return
+        try:
+            yield schema
+        finally:
+            schema.release(ctypes.byref(schema))
 
-def checked(data: Any, columns: Collection[str] | None = None) -> Any:
-    """Return an object with the Arrow stream, or the Arrow array, of ``data``.
+
+class Array:
+    """One batch that was already exported."""
+
+    def __init__(self, schema: object, array: object) -> None:
+        self._schema, self._array = schema, array
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        """Return the capsules; they can be read once."""
+        return self._schema, self._array
+
+    @contextmanager
+    def schema(self) -> Iterator[_Schema | None]:
+        """Lend the schema."""
+        yield _Schema.from_address(_address(self._schema, b"arrow_schema"))
+
+
+def exported(data: Any) -> Stream | Array:
+    """Return the stream, or the batch, of ``data``, which are made now.
+
+    Raises:
+        DataError: If the stream gives no schema. What ``data`` raises is passed on.
+    """
+    if isinstance(data, Stream | Array):
+        return data
+    if not hasattr(data, "__arrow_c_stream__"):
+        return Array(*data.__arrow_c_array__())
+    stream = Stream(data.__arrow_c_stream__())
+    with stream.schema() as schema:
+        if schema is None:
+            raise DataError(
+                "the source of the data failed: its Arrow stream is at its end, or gives no schema; read it "
+                "without dpsel to see why"
+            )
+    return stream
+
+
+def checked(data: Any, columns: Collection[str] | None = None) -> Stream | Array:
+    """Return the stream, or the batch, of ``data``.
 
     Raises:
         SchemaError: If it is a column, or if one of the columns, or any one, has an extension type in a
             dictionary.
+        DataError: As `exported`.
     """
-    if not hasattr(data, "__arrow_c_stream__"):
-        schema, _ = data.__arrow_c_array__()
-        _check(_Schema.from_address(_address(schema, b"arrow_schema")), columns)
-        return data
-    capsule = data.__arrow_c_stream__()
-    at = _address(capsule, b"arrow_array_stream")
-    stream, schema = _Stream.from_address(at), _Schema()
-    # A stream that is at its end, or fails, is an error of the core.
-    if stream.release and stream.get_schema(at, ctypes.byref(schema)) == 0:
-        try:
+    made = exported(data)
+    with made.schema() as schema:
+        if schema is not None:
             _check(schema, columns)
-        finally:
-            schema.release(ctypes.byref(schema))
-    return Stream(capsule)
+    return made
 
 
 def _check(table: _Schema, columns: Collection[str] | None) -> None:

@@ -12,11 +12,10 @@ from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._ingest import _objects
-from dpsel._ingest._c_schema import Stream
 from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
+from dpsel._ingest._objects import Exported
 from dpsel._restored import ENUM, Restored
-from dpsel.exceptions import DpselError, SchemaError
+from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -146,11 +145,6 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
         data = _pandas_frame(data, columns)
     if not hasattr(data, "columns") or not hasattr(data, "dtypes"):
         raise _no_table("pandas", data, "pass the DataFrame itself")
-    if not hasattr(data, "__arrow_c_stream__"):
-        raise SchemaError(
-            "this version of pandas exports no Arrow stream; update to pandas 2.2, "
-            "or pass pyarrow.Table.from_pandas(data)"
-        )
     data = with_levels(data, columns)
     _refuse_duplicates("pandas DataFrame", columns, data.columns)
     if _narrows(columns, data.columns):
@@ -162,23 +156,14 @@ def _pandas(data: Any, columns: NamedColumns) -> Adapted | None:
         # An index that is no range would be exported as one more column, and may be of mixed types.
         data = data.reset_index(drop=True)
     check_pandas(data.dtypes, columns)
-    restored, found = _pandas_types(data, columns), _objects.found_in(data, columns)
-    try:
-        if found:
-            stream: Any = _objects.as_arrow(data, columns, found)
-            declared: Any = stream.declared()
-        else:
-            stream, declared = Stream(data.__arrow_c_stream__()), data.head(0)
-        names = _pandas_names(data)
-        return Adapted(stream, "pandas", found=found, restored=restored, names=names, declared=declared)
-    except DpselError:
-        raise
-    except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
-        pass
-    # Raised behind the handler, which would chain the exception of the conversion to it.
-    raise SchemaError(
-        "pandas cannot export these columns to Arrow, most often because a column mixes types or has "
-        "integers beyond 64 bits; give each column one type, for example with astype('string')"
+    restored, made = _pandas_types(data, columns), Exported(data, columns)
+    return Adapted(
+        made,
+        "pandas",
+        found=made.found,
+        restored=restored,
+        names=_pandas_names(data),
+        declared=made.declared(),
     )
 
 
@@ -188,10 +173,11 @@ def _pandas_names(data: Any) -> list[str]:
 
 
 def index_names(data: Any) -> list[str]:
-    """Return the names of the levels of an index in Arrow; none for a plain range."""
+    """Return the names of the levels of an index in Arrow; none for a plain range without a name."""
     import pandas as pd
 
-    levels = () if isinstance(data.index, pd.RangeIndex) else enumerate(data.index.names)
+    is_plain = isinstance(data.index, pd.RangeIndex) and data.index.name is None
+    levels = () if is_plain else enumerate(data.index.names)
     return [f"__index_level_{at}__" if name is None else str(name) for at, name in levels]
 
 
@@ -199,7 +185,7 @@ def _pandas_frame(data: Any, columns: NamedColumns) -> Any:
     """Return a Series or an Index with all of the columns, of which most are levels of its index."""
     is_index = not hasattr(data, "index")
     frame = data.to_frame(index=False) if is_index else data.to_frame()
-    if set(columns) <= {*frame.columns, *frame.index.names}:
+    if set(columns) <= {*frame.columns, *index_names(frame)}:
         return frame
     raise SchemaError(
         "a pandas Series or Index has no user column; pass a DataFrame with both columns, or name the levels "
@@ -209,14 +195,14 @@ def _pandas_frame(data: Any, columns: NamedColumns) -> Any:
 
 def with_levels(data: Any, columns: Iterable[str]) -> Any:
     """Return the data with the levels of its index that are named as columns, as ``reset_index`` has them."""
-    levels = [name for name in dict.fromkeys(columns) if name not in data.columns]
+    levels, there = [name for name in dict.fromkeys(columns) if name not in data.columns], index_names(data)
     # A name that is missing is left for the core to report, with all that are there.
-    if not levels or not set(levels) <= set(data.index.names):
+    if not levels or not set(levels) <= set(there):
         return data
-    _refuse_duplicates("index of the pandas DataFrame", levels, data.index.names)
+    _refuse_duplicates("index of the pandas DataFrame", levels, there)
     # The columns that are needed alone: the others may have names that no column can be put beside.
-    there = [name for name in dict.fromkeys(columns) if name in data.columns]
-    return data.loc[:, data.columns.isin(there)].reset_index(level=levels)
+    narrow = data.loc[:, data.columns.isin(list(columns))]
+    return narrow.set_axis(data.index.set_names(there), axis=0).reset_index(level=levels)
 
 
 def _refuse_duplicates(table: str, columns: Iterable[object], names: Iterable[object]) -> None:
@@ -318,13 +304,24 @@ def _duckdb(data: Any, columns: NamedColumns) -> Adapted | None:
 
 
 def duckdb_stream(relation: Any) -> Any:
-    """Return a relation as an object with an Arrow stream."""
+    """Return a relation as an object with an Arrow stream, whose query runs when it is read."""
     if hasattr(relation, "__arrow_c_stream__"):
         return relation
     for name in ("to_arrow_reader", "fetch_record_batch"):
         if hasattr(relation, name):
-            return getattr(relation, name)()
+            return _Later(getattr(relation, name))
     raise SchemaError("this version of DuckDB exports no Arrow stream; update DuckDB, or pass data.arrow()")
+
+
+class _Later:
+    """A table that is made when it is read."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the capsule of the table."""
+        return self._make().__arrow_c_stream__(requested_schema)
 
 
 def _datasets(data: Any, columns: NamedColumns) -> Adapted:

@@ -1,7 +1,8 @@
-"""Columns of Python objects in pandas: their values are read one by one, like pairs.
+"""Columns of pandas, which are converted when they are read: an error may depend on a row.
 
-Such a column declares no type. A conversion that infers one from all rows would let a single row decide what
-type every released value has, or whether there is an error that quotes it.
+Values of columns of Python objects are read one by one, like pairs. Such a column declares no type. A
+conversion that infers one from all rows would let a single row decide what type every released value has, or
+whether there is an error that quotes it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
-from dpsel._ingest._foreign import opened
+from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dpsel._request import NamedColumns
 
-__all__ = ["as_arrow", "found_in"]
+__all__ = ["Exported"]
 
 
-def found_in(data: Any, columns: list[str]) -> list[str]:
+class Exported:
+    """A DataFrame as a table of Arrow, which is made when it is read.
+
+    Args:
+        data: The DataFrame, whose index is no part of it.
+        columns: The user columns, and then the item columns.
+    """
+
+    def __init__(self, data: Any, columns: NamedColumns) -> None:
+        """Convert nothing yet."""
+        self._data, self.found = data, _found_in(data, columns)
+        # A single item column may hold collections of items. A user, or a part of an item, is one value.
+        is_single = len(columns.items) == 1 and not set(columns.items) & set(columns.users)
+        self._lists = columns.items if is_single else []
+
+    def declared(self) -> Any:
+        """Return the table without rows. Objects declare no type; texts stand in, which no column refuses.
+
+        Raises:
+            SchemaError: If the type of a column has no form in Arrow.
+        """
+        empty = self._data.head(0)
+        # Categories are values, and dropped with the rows.
+        dropped = {name: empty[name].cat.remove_unused_categories() for name in _categories_of(empty)}
+        return _table(empty.assign(**dropped), self.found, [])
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the capsule of all columns.
+
+        Raises:
+            SchemaError: If a value has no form in Arrow, or cannot be a key.
+        """
+        return _table(self._data, self.found, self._lists).__arrow_c_stream__(requested_schema)
+
+
+def _found_in(data: Any, columns: Iterable[str]) -> list[str]:
     """Return the needed columns whose dtype, or the dtype of their categories, is ``object``.
 
     None of them, if a column is missing or there are several of one name: the core has the message.
@@ -33,60 +71,41 @@ def _is_object(dtype: Any) -> bool:
     return str(dtype if categories is None else categories.dtype) == "object"
 
 
-def as_arrow(data: Any, columns: NamedColumns, found: list[str]) -> Any:
-    """Return a stream of the needed columns: the users and the items.
+def _categories_of(data: Any) -> list[str]:
+    return [name for name, dtype in data.dtypes.items() if hasattr(dtype, "categories")]
 
-    Declared types are converted now. Objects are inspected when the stream is read, because an error may
-    depend on a row, and a budget pays first.
 
-    Args:
-        data: A DataFrame with each of the columns once.
-        columns: The user columns, and then the item columns.
-        found: The columns whose values have to be inspected.
-    """
-    import pyarrow as pa
+def _table(data: Any, found: list[str], lists: list[str]) -> Any:
+    """Return a table of Arrow; the columns that are found are of objects."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise SchemaError("tables of pandas are read with pyarrow; pip install pyarrow") from None
 
-    table = pa.Table.from_pandas(
-        data[[name for name in dict.fromkeys(columns) if name not in found]], preserve_index=False
+    def column(name: Any) -> Any:
+        if name not in found:
+            return _declared(pa, data, name)
+        if data.empty:
+            return pa.array([], pa.string())
+        return _objects(pa, data[name], lists=name in lists)
+
+    return pa.table({str(name): column(name) for name in data.columns})
+
+
+def _declared(pa: Any, data: Any, name: Any) -> Any:
+    """Return a column of a declared type."""
+    try:
+        return pa.Table.from_pandas(data[[name]], preserve_index=False).column(0)
+    except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
+        pass
+    # Raised behind the handler, which would chain the exception of the conversion to it.
+    raise SchemaError(
+        f"column '{name}' has a type or a value that pandas cannot export to Arrow, such as a text with half "
+        "of a surrogate pair; give it one plain type, such as with astype('string'), and replace such texts"
     )
-    # A single item column may hold collections of items; a user is one value, and so is a part of an item.
-    lists = columns.items if len(columns.items) == 1 and not set(columns.items) & set(columns.users) else []
-    return _Objects(table, {name: data[name] for name in found}, lists)
 
 
-class _Objects:
-    """A table whose columns of objects are converted when it is read."""
-
-    def __init__(self, table: Any, columns: dict[str, Any], lists: list[str]) -> None:
-        self._table, self._columns, self._lists = table, columns, lists
-
-    def declared(self) -> Any:
-        """Return the table without rows. Objects declare no type; texts stand in, which no column refuses."""
-        import pyarrow as pa
-
-        texts = dict.fromkeys(self._columns, pa.array([], pa.string()))
-        return pa.table(dict(zip(self._table.column_names, self._table.slice(0, 0), strict=True)) | texts)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the capsule of all columns.
-
-        Raises:
-            SchemaError: If a value cannot be a key.
-        """
-        # Below `opened` no frame is left in an error: their variables show values.
-        return opened(lambda: self._table_of_all().__arrow_c_stream__(requested_schema))
-
-    def _table_of_all(self) -> Any:
-        import pyarrow as pa
-
-        arrays = {name: self._table.column(name) for name in self._table.column_names}
-        arrays |= {
-            name: _array(pa, column, lists=name in self._lists) for name, column in self._columns.items()
-        }
-        return pa.table(arrays)
-
-
-def _array(pa: Any, column: Any, *, lists: bool) -> Any:
+def _objects(pa: Any, column: Any, *, lists: bool) -> Any:
     if hasattr(column, "cat"):
         codes, values = column.cat.codes.to_numpy(), column.cat.categories.to_numpy()
         categories = pa.array(_core_calls.object_column(values, str(column.name), lists=False))

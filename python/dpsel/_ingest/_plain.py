@@ -13,14 +13,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name, with_article
+from dpsel._core_calls import object_column
 from dpsel._ingest._libraries import library_of
-from dpsel.exceptions import SchemaError
+from dpsel.exceptions import DpselError, SchemaError
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from dpsel._request import NamedColumns
 
-__all__ = ["Plain", "of_columns", "of_numpy", "of_records", "of_scipy"]
+__all__ = ["Plain", "check_rows", "of_columns", "of_numpy", "of_records", "of_scipy"]
 
 #: NumPy's kinds of types whose `tolist` gives keys: integers, bools, texts, bytes, objects.
 _LISTED: Final = "iubUSO"
@@ -39,26 +40,31 @@ class Plain:
 
 
 def of_records(rows: Sequence[Any], columns: NamedColumns) -> Plain:
-    """Return the pairs of rows that are mappings from names to values."""
-    for name in columns:
-        if name not in rows[0]:
-            # Not the names that are there: rows may be keyed by users or items.
-            raise SchemaError(
-                f"the first row has no field named {quoted(name)}; name the fields of the rows with user= "
-                "and item="
-            )
+    """Return the pairs of rows that are mappings from names to values. They declare no fields."""
     return Plain(_pairs_of_records(rows, columns), is_table=False, has_named_columns=True)
 
 
 def _pairs_of_records(rows: Iterable[Any], columns: NamedColumns) -> Iterator[tuple[Any, Any]]:
+    unseen = dict.fromkeys(columns)
     for position, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise SchemaError(
                 f"the row at position {position} is {with_article(row)}, but the first one maps names to "
                 "values; give rows of one kind"
             )
+        for name in [name for name in unseen if name in row]:
+            del unseen[name]
+        if without := next((name for name in columns.users if name in unseen), None):
+            raise _without_field(f"the row at position {position} has no field", without)
         # As a field that is missing in a line of NDJSON: null.
         yield _one(map(row.get, columns.users)), _one(map(row.get, columns.items))
+    if unseen:
+        raise _without_field("no row has a field", next(iter(unseen)))
+
+
+def _without_field(problem: str, name: str) -> SchemaError:
+    # Not the names that are there: rows may be keyed by users or items.
+    return SchemaError(f"{problem} named {quoted(name)}; name the fields of the rows with user= and item=")
 
 
 def _one(parts: Iterable[Any]) -> Any:
@@ -148,17 +154,38 @@ def of_scipy(data: Any, columns: NamedColumns) -> Plain:
 
 
 def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
-    lengths = {len(column) for column in values}
-    if len(lengths) > 1:
-        raise SchemaError("the columns have different lengths; give one value for each row in all of them")
-    if any(getattr(column, "ndim", 1) != 1 for column in values):
-        raise SchemaError("a column has several dimensions; give one value for each row")
+    for name, column in zip(columns, values, strict=True):
+        if getattr(column, "ndim", 1) != 1:
+            raise SchemaError(f"column '{name}' has several dimensions; give one value for each row")
     if all(map(_declares_type, values)) and find_spec("pyarrow"):
         return Plain(_Table(columns, values), is_table=True, has_named_columns=named)
-    listed = [_listed(name, column) for name, column in zip(columns, values, strict=True)]
-    split = len(columns.users)
-    users, items = _joined(listed[:split]), _joined(listed[split:])
-    return Plain(zip(users, items, strict=True), is_table=False, has_named_columns=named)
+    for name, column in zip(columns, values, strict=True):
+        _check_listed(name, column)
+    return Plain(_pairs_of_columns(columns, values), is_table=False, has_named_columns=named)
+
+
+def _pairs_of_columns(columns: NamedColumns, values: list[Any]) -> Iterator[tuple[Any, Any]]:
+    check_rows(columns, values)
+    listed, split = list(map(_listed, values)), len(columns.users)
+    yield from zip(_joined(listed[:split]), _joined(listed[split:]), strict=True)
+
+
+def check_rows(names: Iterable[Any], values: list[Any]) -> None:
+    """Refuse columns whose values do not stand beside each other."""
+    if len({len(column) for column in values}) > 1:
+        raise SchemaError("the columns have different lengths; give one value for each row in all of them")
+    # Series of pandas are numbered by their indexes, and not by their places.
+    labelled = [
+        (name, column)
+        for name, column in zip(names, values, strict=True)
+        if library_of(column) == "pandas" and hasattr(column, "index")
+    ]
+    for name, column in labelled[1:]:
+        if not column.index.equals(labelled[0][1].index):
+            raise SchemaError(
+                f"column '{name}' has another pandas index than column '{labelled[0][0]}', so its values "
+                "belong to other rows; pass a DataFrame, which pairs them by index, or reset_index(drop=True)"
+            )
 
 
 def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
@@ -179,14 +206,28 @@ class _Table:
         Raises:
             SchemaError: If a time is beyond its type.
         """
+        check_rows(self._columns, self._values)
         return _arrow(self._columns, self._values).__arrow_c_stream__(requested_schema)
 
 
 def _arrow(columns: NamedColumns, values: list[Any]) -> Any:
     import pyarrow as pa
 
-    arrays = [_array(pa, name, column) for name, column in zip(columns, values, strict=True)]
+    arrays = [_exact_array(pa, name, column) for name, column in zip(columns, values, strict=True)]
     return pa.table(dict(zip(columns, arrays, strict=True)))
+
+
+def _exact_array(pa: Any, name: str, column: Any) -> Any:
+    try:
+        return _array(pa, name, column)
+    except DpselError:
+        raise
+    except Exception:  # noqa: BLE001, S110 - whatever it is, its words may quote a value
+        pass
+    # Raised behind the handler, which would chain the exception of the conversion to it.
+    raise SchemaError(
+        f"column '{name}' has a type or a value that pyarrow does not convert; give integers, texts or dates"
+    )
 
 
 def _array(pa: Any, name: str, column: Any) -> Any:
@@ -196,10 +237,12 @@ def _array(pa: Any, name: str, column: Any) -> Any:
     is_numpy, kind = library_of(column) == "numpy", getattr(column.dtype, "kind", "O")
     if is_numpy and kind == "M":
         _refuse_inexact_times(name, column)
+    if not is_numpy or kind not in "SU":
+        return pa.array(column)
     # As Python values: pyarrow cuts texts and bytes of NumPy off at the first NUL.
-    if is_numpy and kind in "SU":
-        return pa.array(column.tolist(), pa.large_binary() if kind == "S" else pa.large_string())
-    return pa.array(column)
+    if len(column):
+        return pa.array(object_column(column.tolist(), name, lists=False))
+    return pa.array([], pa.large_binary() if kind == "S" else pa.large_string())
 
 
 #: The days of the largest date that pyarrow makes of NumPy's days.
@@ -225,11 +268,23 @@ def _declares_type(column: Any) -> bool:
     return library_of(column) == "pyarrow" or getattr(getattr(column, "dtype", None), "kind", "O") != "O"
 
 
-def _listed(name: str, column: Any) -> Sequence[Any]:
-    if not hasattr(getattr(column, "dtype", None), "kind"):
-        # As Python values: those of pyarrow and polars, and of a column of lists.
-        of_library = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-        return list(column) if of_library is None else list(of_library())
+def _has_kind(column: Any) -> bool:
+    return hasattr(getattr(column, "dtype", None), "kind")
+
+
+def _listed(column: Any) -> Sequence[Any]:
+    if _has_kind(column):
+        listed: list[Any] = column.tolist()
+        return listed
+    # As Python values: those of pyarrow and polars, and of a column of lists.
+    of_library = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+    return list(column) if of_library is None else list(of_library())
+
+
+def _check_listed(name: str, column: Any) -> None:
+    """Refuse a column whose declared type has no Python values that are keys."""
+    if not _has_kind(column):
+        return
     if column.dtype.kind in _INEXACT:
         raise SchemaError(
             f"column '{name}' holds floating-point numbers, which have no exact equality; round them to "
@@ -241,5 +296,3 @@ def _listed(name: str, column: Any) -> Sequence[Any]:
             f"column '{name}' is an array of a type that needs pyarrow; install it (pip install pyarrow), "
             "or give a list"
         )
-    listed: list[Any] = column.tolist()
-    return listed

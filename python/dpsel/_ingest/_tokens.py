@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,6 @@ class Tokens:
     function: Callable[[str], Sequence[str]]
     fewest: int
     most: int
-    faults: list[str] = field(default_factory=list, repr=False, compare=False)
-    """What was wrong. On its way through a stream an exception loses its words."""
 
     @classmethod
     def of(cls, tokenizer: object, ngrams: object) -> Tokens | None:
@@ -55,28 +53,24 @@ class Tokens:
         if text is None:
             return None
         if not isinstance(text, str):
-            raise self._fault(f"tokenizer= needs text, but the item column holds {with_article(text)}")
+            raise SchemaError(f"tokenizer= needs text, but the item column holds {with_article(text)}")
         tokens = self.function(text)
         # Not all that can be iterated: a text is its characters, a mapping its keys, and a set has no order.
         if not isinstance(tokens, list | tuple):
-            raise self._fault(
+            raise SchemaError(
                 f"tokenizer= must return a list of tokens, got {type_name(tokens)}; return texts in a list"
             )
         # A copy: the function may use its list again.
         words = list(tokens)
         if not all(isinstance(word, str) for word in words):
-            raise self._fault("tokenizer= must return a list of texts, got a list with something else in it")
+            raise SchemaError("tokenizer= must return a list of texts, got a list with something else in it")
         if not all(map(is_unicode, words)):
-            raise self._fault(
+            raise SchemaError(
                 "tokenizer= must return texts that are Unicode, got one with half of a surrogate pair; "
                 "replace it, for example with text.encode(errors='replace').decode()"
             )
         lengths = range(self.fewest, self.most + 1)
         return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
-
-    def _fault(self, words: str) -> SchemaError:
-        self.faults.append(words)
-        return SchemaError(words)
 
     def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
         """Return pairs of users and lists of n-grams."""
@@ -84,16 +78,8 @@ class Tokens:
             texts = value if isinstance(value, list | set | frozenset) else [value]
             yield user, [item for text in texts for item in self.of_text(text) or ()]
 
-    def _of_texts(self, texts: Any) -> list[list[str] | None]:
-        """Return the n-grams of an Arrow column."""
-        try:
-            return list(map(self.of_text, texts.to_pylist()))
-        except KeyboardInterrupt:
-            # Behind Arrow only the text of an exception comes through, and is known by its last line.
-            raise KeyboardInterrupt from None
-
-    def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Tokenized:
-        """Return the table with lists of n-grams in place of texts. It is opened when it is read.
+    def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Iterator[Any]:
+        """Return the batches of the table, which is opened when it is read, with lists of n-grams for texts.
 
         Raises:
             SchemaError: If there are several item columns.
@@ -103,39 +89,37 @@ class Tokens:
 
         if len(items) != 1:
             raise SchemaError("tokenizer= needs exactly one item column; name the text column alone as item=")
-        return Tokenized(pa, self, source if in_batches else [source], items[0])
+        return self._batches(pa, source if in_batches else [source], items[0])
 
-    def read(self, pa: Any, source: Iterable[Any], item: str) -> Any:
-        """Return a reader of the table."""
-        parts = iter(source)
+    def check(self, declared: Any, item: str) -> None:
+        """Refuse a declared type of the item column that is no text.
+
+        Raises:
+            SchemaError: If it is another one.
+        """
+        import pyarrow as pa
+        import pyarrow.types as pt
+
+        schema = pa.RecordBatchReader.from_stream(declared).schema
+        at = schema.get_field_index(item)
+        kind = schema.field(at).type if at >= 0 else pa.null()
+        kind = kind.value_type if pt.is_dictionary(kind) else kind
+        texts = (pt.is_null, pt.is_string, pt.is_large_string, pt.is_string_view)
+        if not any(is_text(kind) for is_text in texts):
+            raise SchemaError(f"tokenizer= needs text, but the item column '{item}' has type {kind}")
+
+    def _batches(self, pa: Any, source: Iterable[Any], item: str) -> Iterator[Any]:
+        parts = map(pa.RecordBatchReader.from_stream, source)
         # A library gives at least one part, for the columns.
-        first = pa.RecordBatchReader.from_stream(next(parts))
+        first = next(parts)
         at = first.schema.get_field_index(item)
         if at < 0:
             # The core has the message.
-            return pa.RecordBatchReader.from_batches(first.schema, [])
+            yield first.schema.empty_table()
+            return
         schema = first.schema.set(at, pa.field(item, pa.list_(pa.large_string())))
-
-        def listed() -> Iterator[Any]:
-            for reader in chain([first], map(pa.RecordBatchReader.from_stream, parts)):
-                for batch in reader:
-                    column = pa.array(self._of_texts(batch.column(at)), schema.field(at).type)
-                    columns = [*batch.columns[:at], column, *batch.columns[at + 1 :]]
-                    yield pa.record_batch(columns, schema=schema)
-
-        return pa.RecordBatchReader.from_batches(schema, listed())
-
-
-@dataclass(frozen=True)
-class Tokenized:
-    """A table with lists of n-grams in place of texts."""
-
-    _pyarrow: Any
-    _tokens: Tokens
-    _source: Iterable[Any]
-    _item: str
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the capsule of the table."""
-        reader = self._tokens.read(self._pyarrow, self._source, self._item)
-        return reader.__arrow_c_stream__(requested_schema)
+        yield schema.empty_table()
+        for batch in chain.from_iterable(chain([first], parts)):
+            column = pa.array(map(self.of_text, batch.column(at).to_pylist()), schema.field(at).type)
+            columns = [*batch.columns[:at], column, *batch.columns[at + 1 :]]
+            yield pa.record_batch(columns, schema=schema)

@@ -217,7 +217,7 @@ class Budget(OfOneProcess, Generic[Kind]):
             'top drink'
         """
         as_cost(privacy, self._neighbours)
-        return stamped(privacy, Pledge(self._book, label))
+        return stamped(privacy, Pledge(self._book, label, self._place()))
 
     def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
         """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
@@ -265,6 +265,10 @@ class Budget(OfOneProcess, Generic[Kind]):
         if cost is None:
             raise BudgetExceededError("nothing remains of the budget; nothing was spent")
         return stamped(cost, self._book(as_cost(cost, self._neighbours), label))
+
+    def _place(self) -> object:
+        """Return what is equal for all handles of this budget, and for no other."""
+        return self
 
     def _book(self, asked: Cost, label: str) -> Payment:
         """Enter a cost; refuse one that exceeds what remains."""

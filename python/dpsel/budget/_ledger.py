@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from dpsel._arguments import as_name_of_file
+from dpsel._core_calls import create_text
 from dpsel._tables import html_table, text_table
 from dpsel.budget._budget import Budget
 from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of, lock, unlock
@@ -129,6 +130,9 @@ class Ledger(Budget[Kind]):
             self._reload(file)
             yield file
 
+    def _place(self) -> object:
+        return self._path
+
     def _book(self, asked: Cost, label: str) -> Payment:
         with self._turn() as file:
             number = len(self._entries) + 1
@@ -144,21 +148,19 @@ class Ledger(Budget[Kind]):
             self._append(file, {"kind": "report", "number": number, "report": json.loads(report.to_json())})
 
     def _create(self) -> None:
-        head = {"kind": "total", "format": _FORMAT, "total": self._total.to_json()}
-        try:
-            file = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        except FileExistsError:
-            return
-        except OSError as error:
-            raise FileError(f"cannot write {quoted_path(self._named)}: {error.strerror}") from None
-        with os.fdopen(file, "wb") as opened:
-            self._append(opened, head | {"neighbours": self._neighbours})
+        """Make the file, unless another process has made it."""
+        total = {"kind": "total", "format": _FORMAT, "total": self._total.to_json()}
+        create_text(self._path, self._line(total | {"neighbours": self._neighbours})[0] + "\n")
 
-    def _append(self, file: IO[bytes], entry: dict[str, Any]) -> None:
+    def _line(self, entry: dict[str, Any]) -> tuple[str, str]:
+        """Return the line of an entry, and its hash."""
         time = datetime.now(UTC).isoformat(timespec="seconds")
         entry = entry | {"time": time, "previous": self._head}
         head = hash_of(entry)
-        line = canonical(entry | {"hash": head})
+        return canonical(entry | {"hash": head}), head
+
+    def _append(self, file: IO[bytes], entry: dict[str, Any]) -> None:
+        line, head = self._line(entry)
         try:
             file.seek(0, os.SEEK_END)
             file.write(line.encode() + b"\n")

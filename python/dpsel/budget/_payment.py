@@ -93,15 +93,22 @@ class Pledge:
     process.
     """
 
-    __slots__ = ("label", "pay")
+    __slots__ = ("label", "pay", "place")
 
-    def __init__(self, pay: Callable[[Cost, str], Payment], label: str) -> None:
-        """Remember the method of the budget that pays, and for what."""
-        self.pay, self.label = pay, label
+    def __init__(self, pay: Callable[[Cost, str], Payment], label: str, place: object) -> None:
+        """Remember the method of the budget that pays, for what, and what all handles of the budget share."""
+        self.pay, self.label, self.place = pay, label, place
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the budget with it, in every protocol."""
-        return type(self), (self.pay, self.label)
+        return type(self), (self.pay, self.label, self.place)
+
+
+def _is_one(payment: Payment | Pledge | None, other: Payment | Pledge) -> bool:
+    """Whether both are paid at once: by one entry, or from one budget."""
+    if isinstance(payment, Pledge) and isinstance(other, Pledge):
+        return payment.place == other.place
+    return payment is other
 
 
 def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
@@ -148,16 +155,18 @@ def begin_call(
 
     Raises:
         BudgetExceededError: If a budget was asked for less than the call costs.
-        InvalidParameterError: If it was asked for other neighbours, the mechanism has no guarantee, or only
-            the counts come from a budget.
+        InvalidParameterError: If it was asked for other neighbours, the mechanism has no guarantee, or the
+            counts come from another budget than the items.
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_uncharged(privacy):
         return Payment(cost, "")
     payment = _payment_of(privacy)
-    if payment is None and counts is not None and _payment_of(counts) is not None:
+    of_counts = None if counts is None else _payment_of(counts)
+    if of_counts is not None and not _is_one(payment, of_counts):
+        what = "a budget, but privacy= does not" if payment is None else "another budget than privacy="
         raise InvalidParameterError(
-            "counts= comes from a budget, but privacy= does not, so nobody would pay for the call; "
+            f"counts= comes from {what}, and one budget pays for a call; "
             "spend dpsel.Cost(items=..., counts=...), and pass both parts"
         )
     if payment is not None:

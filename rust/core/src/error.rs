@@ -54,6 +54,14 @@ pub enum Error {
         /// What to do.
         fix: &'static str,
     },
+    /// Values of a column that cannot be keys. Whoever knows the column names it: [`Error::in_column`].
+    #[error("a column {what}; {fix}")]
+    Values {
+        /// What is wrong with them, after the name of the column.
+        what: &'static str,
+        /// What to do.
+        fix: &'static str,
+    },
     /// A file cannot be read or written.
     #[error("cannot {action} {}: {reason}", quoted_path(path))]
     File {
@@ -146,6 +154,13 @@ impl Error {
     #[expect(clippy::needless_pass_by_value, reason = "callers give numbers and fresh strings")]
     pub fn parameter(name: &'static str, rule: &'static str, got: impl ToString, fix: &'static str) -> Self {
         Self::InvalidParameter { name, rule, got: got.to_string(), fix }
+    }
+
+    /// The error with the name of the column, if it is of the values of one.
+    #[must_use]
+    pub fn in_column(self, name: &str, source_name: &str) -> Self {
+        let Self::Values { what, fix } = self else { return self };
+        Self::Data { source_name: source_name.into(), what: format!("column '{name}' {what}"), fix }
     }
 
     /// The error of a failed source: the kind of failure and its place. Its own message is dropped (law 5).

@@ -34,7 +34,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
             python::InvalidParameterError::new_err(text)
         }
         Error::Schema { .. } => python::SchemaError::new_err(text),
-        Error::Data { .. } | Error::Source(_) => python::DataError::new_err(text),
+        Error::Data { .. } | Error::Values { .. } | Error::Source(_) => python::DataError::new_err(text),
         Error::File { action: "read", path, .. } if is_missing(&path) => {
             python::MissingFileError::new_err(text)
         }

@@ -177,3 +177,10 @@ fn read_ipc(ipc: &[u8]) -> Result<RecordBatch, ArrowError> {
 pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<()> {
     py.detach(|| guarded(|| release::write_text_atomically(&path, text)))
 }
+
+/// Write a new text file, all or nothing; false if there is one.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+pub(crate) fn create_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<bool> {
+    py.detach(|| guarded(|| release::create_text(&path, text)))
+}

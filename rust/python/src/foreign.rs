@@ -4,7 +4,7 @@
 
 use dpsel_core::Error;
 use pyo3::exceptions::asyncio::CancelledError;
-use pyo3::exceptions::{PyException, PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
+use pyo3::exceptions::{PyBaseException, PyException, PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -19,15 +19,53 @@ const LONGEST_NAME: usize = 80;
 /// An error of ours that was made on the way is kept. So is the kind of what ends a program rather than reports an
 /// error (a `SystemExit`, a cancelled task). All others are replaced, whatever class they derive from: a panic of a
 /// library in Rust is no `Exception`, and quotes data.
-pub(crate) fn replaced(py: Python<'_>, error: PyErr, position: &str) -> PyErr {
-    if let Some(end) = ends_the_program(py, &error) {
+pub(crate) fn replaced(py: Python<'_>, error: &PyErr, position: &str) -> PyErr {
+    if let Some(end) = ends_the_program(py, error) {
         return end;
     }
-    // An error that was made in this crate has not been through any frame of Python.
-    if is_own(py, &error) && error.traceback(py).is_none() {
-        return error;
+    if let Some(own) = raised_here(py, error) {
+        return own;
     }
-    to_python(Error::foreign(&format!("it raised {} {position}", class_name(py, &error))))
+    to_python(Error::foreign(&format!("it raised {} {position}", class_name(py, error))))
+}
+
+/// A fresh copy of an error of ours, if this package raised it: foreign code may raise its classes with any words.
+///
+/// An error that was made in this crate has not been through any frame of Python. The frames of another one, and what it
+/// is chained to, may show values.
+fn raised_here(py: Python<'_>, error: &PyErr) -> Option<PyErr> {
+    if !is_own(py, error) {
+        return None;
+    }
+    let mut last = error.traceback(py).map(Bound::into_any);
+    while let Some(next) = last.as_ref().and_then(|last| last.getattr(intern!(py, "tb_next")).ok()) {
+        if next.is_none() {
+            break;
+        }
+        last = Some(next);
+    }
+    if !last.is_none_or(|last| module_of(&last).is_ok_and(|name| is_of_package(&name))) {
+        return None;
+    }
+    let text = error.value(py).str().ok()?;
+    error.get_type(py).call1((text,)).ok().map(PyErr::from_value)
+}
+
+/// The name of the module whose code an entry of a traceback is in.
+fn module_of(entry: &Bound<'_, PyAny>) -> PyResult<String> {
+    let frame = entry.getattr(intern!(entry.py(), "tb_frame"))?;
+    frame.getattr(intern!(entry.py(), "f_globals"))?.get_item(intern!(entry.py(), "__name__"))?.extract()
+}
+
+fn is_of_package(module: &str) -> bool {
+    module.split('.').next() == Some("dpsel")
+}
+
+/// The exception that stands for one of foreign code: as in the core, for sources that Python opens.
+#[pyfunction]
+pub(crate) fn foreign_error<'py>(error: Bound<'py, PyAny>, position: &str) -> Bound<'py, PyBaseException> {
+    let py = error.py();
+    replaced(py, &PyErr::from_value(error), position).into_value(py).into_bound(py)
 }
 
 /// A fresh exception that ends the program, or the task, as this one would have.

@@ -67,9 +67,11 @@ mod _core {
         ExchangeSteering, ExchangeTask, ExchangeTopK, validate_exchange,
     };
     #[pymodule_export]
-    use super::export::{Release, write_text};
+    use super::export::{Release, create_text, write_text};
     #[pymodule_export]
     use super::forecast::{curve_words, keep_probabilities, possible_limits, top_k_loss, users_needed};
+    #[pymodule_export]
+    use super::foreign::foreign_error;
     #[pymodule_export]
     use super::job::Job;
     #[pymodule_export]

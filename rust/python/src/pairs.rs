@@ -48,7 +48,7 @@ impl Pairs {
     /// Read the first chunk, which fixes the type of each column.
     fn read(pairs: &Bound<'_, PyAny>, columns: &Columns, column: impl Fn(&str) -> Column) -> PyResult<Self> {
         let named = |names: &[String]| names.iter().map(|name| column(name)).collect();
-        let rows_in = pairs.try_iter().map_err(|error| replaced(pairs.py(), error, "when it was opened"))?;
+        let rows_in = pairs.try_iter().map_err(|error| replaced(pairs.py(), &error, "when it was opened"))?;
         let mut made = Self {
             rows_in: rows_in.unbind(),
             group: None,
@@ -69,7 +69,7 @@ impl Pairs {
     /// Read until the chunk is full; false at the end of the iterable. Exceptions of the iterable and of its values are
     /// replaced.
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
-        self.pull(py).map_err(|error| replaced(py, error, &format!("at position {}", self.position)))
+        self.pull(py).map_err(|error| replaced(py, &error, &format!("at position {}", self.position)))
     }
 
     fn pull(&mut self, py: Python<'_>) -> PyResult<bool> {

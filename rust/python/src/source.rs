@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use arrow_schema::Schema;
 use dpsel_core::Error;
 use dpsel_core::error::quoted;
 use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
@@ -137,20 +138,27 @@ impl Source {
         let columns = job.columns()?;
         if let Data::Files { paths, format, quoted } = &self.data {
             let (files, control) = (named(paths.clone(), *format, *quoted), job.control());
-            return py.detach(move || guarded(|| ingest::check_files(&files, columns, &control)));
+            return py.detach(move || {
+                guarded(|| job.request().check_lists(&ingest::check_files(&files, columns, &control)?))
+            });
         }
         if let Some(names) = &self.names {
             guarded(|| ingest::check_names(names.clone(), columns))?;
         }
         if let Some(declared) = declared {
-            let schema = Stream::new(declared, Vec::new())?.schema();
-            return guarded(|| ingest::check_schema(&schema, columns));
+            return self.check_schema(&Stream::new(declared, Vec::new())?.schema(), job);
         }
         let (Data::Stream { .. }, None) = (&self.data, &self.names) else { return Ok(()) };
         let producer = self.open(py)?;
-        guarded(|| ingest::check_schema(&producer.schema(), columns))?;
+        self.check_schema(&producer.schema(), job)?;
         *self.opened.lock().map_err(|_| internal("a source was left by a panic"))? = Some(producer);
         Ok(())
+    }
+
+    fn check_schema(&self, schema: &Schema, job: &Job) -> PyResult<()> {
+        let found = if let Data::Stream { found, .. } = &self.data { found.as_slice() } else { &[] };
+        let columns = job.columns()?;
+        guarded(|| job.request().check_lists(&ingest::check_schema(schema, columns, found)?))
     }
 
     /// Open an object that makes batches.

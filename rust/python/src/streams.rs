@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};
 
-use crate::error::{is_own, to_python};
+use crate::error::to_python;
 use crate::foreign::{close, replaced};
 use crate::producer::Producer;
 
@@ -24,14 +24,9 @@ impl Stream {
     /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of
     /// the columns `found` were chosen by their values.
     ///
-    /// Exceptions of these methods are replaced, but for ours of a value: where there are such columns, the object is
-    /// ours.
+    /// Exceptions of these methods are replaced.
     pub(crate) fn new(input: &Bound<'_, PyAny>, found: Vec<String>) -> PyResult<Self> {
-        let opened = Self::open(input);
-        let reader = opened.map_err(|error| {
-            let is_ours = !found.is_empty() && is_own(input.py(), &error);
-            if is_ours { error } else { replaced(input.py(), error, "when it was opened") }
-        })?;
+        let reader = Self::open(input).map_err(|error| replaced(input.py(), &error, "when it was opened"))?;
         Ok(Self { reader, found, rows: 0 })
     }
 
@@ -81,7 +76,7 @@ impl Frames {
     /// The first frame gives the schema; it may be empty, but it must be there.
     pub(crate) fn new(frames: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = frames.py();
-        let failed = |error| replaced(py, error, "before its first frame");
+        let failed = |error: PyErr| replaced(py, &error, "before its first frame");
         let mut frames = frames.try_iter().map_err(failed)?;
         let first = frames.next().transpose().map_err(failed)?.ok_or_else(|| {
             to_python(Error::Schema {
@@ -117,7 +112,7 @@ impl Producer for Frames {
             }
             let Some(frame) = self.iterator.bind(py).clone().next() else { return Ok(None) };
             let position = format!("after {} frames", self.taken);
-            let next = Stream::new(&frame.map_err(|error| replaced(py, error, &position))?, Vec::new())?;
+            let next = Stream::new(&frame.map_err(|error| replaced(py, &error, &position))?, Vec::new())?;
             self.taken += 1;
             if next.schema().fields() != self.current.schema().fields() {
                 return Err(to_python(Error::Schema {
@@ -134,7 +129,7 @@ impl Producer for Frames {
 fn source_failed(py: Python<'_>, error: &ArrowError, rows: u64) -> PyErr {
     let position = format!("after {rows} rows");
     if let Some(own) = error.source().and_then(|source| source.downcast_ref::<PyErr>()) {
-        return replaced(py, own.clone_ref(py), &position);
+        return replaced(py, own, &position);
     }
     if is_interrupt(&error.to_string()) {
         return to_python(Error::Interrupted);

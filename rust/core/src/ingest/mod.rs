@@ -32,11 +32,12 @@ pub(crate) use encode::{Codes, OwnCodes, Sink};
 pub(crate) use files::csv_field;
 pub use files::{FolderValues, RowFilter};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
+pub(crate) use layout::ColumnLayout;
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
-pub(crate) use open::{OpenSource, again};
 pub use open::{
-    check_files, check_names, check_schema, filter_rows, folder_columns, item_schema, named_files,
+    Declared, check_files, check_names, check_schema, filter_rows, folder_columns, item_schema, named_files,
 };
+pub(crate) use open::{OpenSource, again};
 pub(crate) use public::ListedTypes;
 pub use public::{Members, Prior, PublicList};
 pub use source::{Dialect, FileFormat, Source};

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
-use super::columns::may_be_addresses;
 use super::encode::{Encoder, Sink};
 use super::files::{self, FileList, Files, FolderValues, RowFilter};
 use super::items::ItemSchema;
@@ -18,12 +17,24 @@ use crate::random::ReleaseKey;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
-/// Check the columns of a table without reading its rows.
+/// What a source declares of its columns before a row is read.
+#[derive(Debug)]
+pub struct Declared(Option<ColumnLayout>);
+
+impl Declared {
+    /// The types of the columns, if the source declares those of all items.
+    pub(crate) fn types(&self) -> Option<&ColumnLayout> {
+        self.0.as_ref().filter(|layout| !layout.undeclared().any(|undeclared| undeclared))
+    }
+}
+
+/// Check the columns of a table without reading its rows. It declares no types for the columns `undeclared`.
 ///
 /// # Errors
 /// [`Error::Schema`] for a missing column or a type that is not supported.
-pub fn check_schema(schema: &Schema, columns: &Columns) -> Result<()> {
-    item_schema(schema, columns).map(drop)
+pub fn check_schema(schema: &Schema, columns: &Columns, undeclared: &[String]) -> Result<Declared> {
+    let (layout, _) = ColumnLayout::new(schema, columns, INPUT_NAME)?;
+    Ok(Declared(Some(layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name)))))
 }
 
 /// Check that a table with columns of these names has the needed ones, each once.
@@ -41,8 +52,8 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
 ///
 /// # Errors
 /// As [`OpenSource::open`]; [`Error::Internal`] for a source that is not a file.
-pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<()> {
-    list_of(source)?.check(columns, control)
+pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<Declared> {
+    list_of(source)?.check(columns, control).map(Declared)
 }
 
 /// The files that a source names. No file is opened.
@@ -104,26 +115,7 @@ pub(crate) fn again(source: &Source, control: &Control) -> Result<Option<Source>
 /// # Errors
 /// As [`check_schema`].
 pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
-    in_memory(schema, columns)?.0.item_schema()
-}
-
-/// The layout of a stream in memory.
-///
-/// # Errors
-/// As [`ColumnLayout::new`]; and for binary values of the size of an address.
-fn in_memory(schema: &Schema, columns: &Columns) -> Result<(ColumnLayout, Positions)> {
-    let (layout, positions) = ColumnLayout::new(schema, columns, INPUT_NAME)?;
-    match positions.ascending().into_iter().map(|at| schema.field(at)).find(|field| may_be_addresses(field)) {
-        None => Ok((layout, positions)),
-        Some(field) => Err(Error::Schema {
-            what: format!(
-                "column '{}' of the input is binary of eight bytes, as which polars exports the addresses of Python \
-                 objects",
-                field.name()
-            ),
-            fix: "cast the column to binary if these are its values, and objects to string".into(),
-        }),
-    }
+    ColumnLayout::new(schema, columns, INPUT_NAME)?.0.item_schema()
 }
 
 /// A source whose columns are checked.
@@ -198,7 +190,7 @@ fn stream(
     columns: &Columns,
     undeclared: &[String],
 ) -> Result<Opened> {
-    let (layout, positions) = in_memory(&reader.schema(), columns)?;
+    let (layout, positions) = ColumnLayout::new(&reader.schema(), columns, INPUT_NAME)?;
     let layout = layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name));
     Ok(Opened::Stream(reader, layout, positions))
 }

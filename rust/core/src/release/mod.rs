@@ -6,5 +6,6 @@ mod write;
 pub(crate) use publish::{Beside, Numbers, PublicItems, publish, publish_columns, with_column, with_public};
 pub use publish::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 pub use write::{
-    OutputFormat, check_table_path, write_rows, write_table, write_table_to, write_text_atomically,
+    OutputFormat, check_table_path, create_text, write_rows, write_table, write_table_to,
+    write_text_atomically,
 };

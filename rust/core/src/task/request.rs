@@ -6,7 +6,7 @@ use super::calibrated::{Calibrated, Enforced};
 use super::count::CountRequest;
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;
-use crate::ingest::Columns;
+use crate::ingest::{Columns, Declared};
 use crate::{Error, Result};
 
 /// A request of one task. In JSON the field `task` is `select`, `count` or `top_k`.
@@ -53,6 +53,21 @@ impl Request {
             Self::Select(request) => Ok(&request.columns),
             Self::Count(request) => Ok(&request.columns),
             Self::TopK(request) => request.columns.as_ref().ok_or(Error::Internal("no columns were named")),
+        }
+    }
+
+    /// Refuse public lists whose items cannot be items of the data, as far as it declares types.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] naming the list.
+    pub fn check_lists(&self, data: &Declared) -> Result<()> {
+        let Some(types) = data.types() else { return Ok(()) };
+        match self {
+            Self::Select(request) => request.check_lists(types),
+            Self::TopK(TopKRequest { listed: Some(list), columns: Some(columns), .. }) => {
+                list.in_types_of(types, columns).map(drop)
+            }
+            Self::Count(_) | Self::TopK(_) => Ok(()),
         }
     }
 

@@ -28,7 +28,7 @@ impl Selection {
     /// weighed one after the other.
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
-        ingest::check_schema(schema, &request.columns)?;
+        ingest::check_schema(schema, &request.columns, &[])?;
         Self::of(Calibrated { request, look: None, calibration }, key)
     }
 

@@ -55,7 +55,7 @@ impl TopK {
         let Some(columns) = &asked.request.columns else {
             return Err(Error::Internal("no columns were named"));
         };
-        ingest::check_schema(schema, columns)?;
+        ingest::check_schema(schema, columns, &[])?;
         let read = |domain: &PublicList| {
             contributions::read(
                 domain.beside(schema, columns)?,

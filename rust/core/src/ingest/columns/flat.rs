@@ -11,7 +11,6 @@ use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
 use super::kinds::{DAY_MILLISECONDS, key_kind, scale};
-use crate::ingest::names::INPUT_NAME;
 use crate::random::KeyKind;
 use crate::{Error, Result};
 
@@ -53,15 +52,14 @@ impl Flat {
     /// Normalise a plain column whose schema declares keys of this kind. Nulls get arbitrary values.
     ///
     /// # Errors
-    /// [`Error::Data`] for an array of another kind: its values would be other keys than equal ones elsewhere.
+    /// [`Error::Values`] for an array of another kind: its values would be other keys than equal ones elsewhere.
     /// [`Error::Internal`] for a type that the schema check should have refused.
     pub(in crate::ingest) fn new(array: &dyn Array, kind: KeyKind) -> Result<Self> {
         const REFUSED: Error = Error::Internal("a column type passed the schema check by mistake");
         // An array of the null type has no values, and fits any kind.
         if array.data_type() != &DataType::Null && key_kind(array.data_type()) != Some(kind) {
-            return Err(Error::Data {
-                source_name: INPUT_NAME.into(),
-                what: "rows have another type in a column than its schema declares".into(),
+            return Err(Error::Values {
+                what: "has rows of another type than its schema declares",
                 fix: "make the source declare the types of its rows",
             });
         }
@@ -113,7 +111,7 @@ fn words(array: &dyn Array) -> Option<Words> {
 /// Decimals without a fraction, which are integers.
 ///
 /// # Errors
-/// [`Error::Data`] beyond 64 bits.
+/// [`Error::Values`] beyond 64 bits.
 fn whole_numbers(array: &dyn Array) -> Result<Words> {
     let word = |value: Option<i128>| match value {
         // What stands under a null may be anything.
@@ -122,9 +120,8 @@ fn whole_numbers(array: &dyn Array) -> Result<Words> {
     };
     let words =
         array.as_primitive::<Decimal128Type>().iter().map(word).collect::<Option<ScalarBuffer<u64>>>();
-    let values = words.ok_or_else(|| Error::Data {
-        source_name: INPUT_NAME.into(),
-        what: "a decimal column has whole numbers beyond 64 bits".into(),
+    let values = words.ok_or(Error::Values {
+        what: "has whole numbers beyond 64 bits",
         fix: "cast the column to string",
     })?;
     Ok(Words { values, signed: true, scale: 1 })

@@ -12,6 +12,10 @@ use crate::random::KeyKind;
 /// Milliseconds of a day. `Date64` counts milliseconds; canonical dates count days.
 pub(in crate::ingest) const DAY_MILLISECONDS: i64 = 86_400_000;
 
+/// polars exports a column of Python objects as their addresses, without any mark. So they come through other libraries
+/// and out of files, too.
+const ADDRESS: DataType = DataType::FixedSizeBinary(8);
+
 /// The kind of key that a plain type (neither dictionary nor list) makes; `None` if the type is not accepted.
 ///
 /// The null type has no values and fits any kind. It is reported as [`KeyKind::Boolean`], whose layout is words.
@@ -25,6 +29,7 @@ pub(in crate::ingest) fn key_kind(data_type: &DataType) -> Option<KeyKind> {
         DataType::Timestamp(_, None) => KeyKind::Timestamp,
         DataType::Timestamp(_, Some(_)) => KeyKind::Instant,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => KeyKind::Text,
+        t if *t == ADDRESS => return None,
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
             KeyKind::Binary
         }
@@ -77,14 +82,6 @@ pub(in crate::ingest) fn element_key_type(field: &Field) -> Result<(&DataType, K
         (Some(element), None) => key_type(element),
         (None, _) => key_type(field),
     }
-}
-
-/// Whether a column in memory may hold addresses. polars exports a column of Python objects as binary values of eight
-/// bytes without any mark, also through other libraries.
-pub(in crate::ingest) fn may_be_addresses(field: &Field) -> bool {
-    let plain = value_type(field.data_type());
-    let plain = element(plain).map_or(plain, |element| value_type(element.data_type()));
-    *plain == DataType::FixedSizeBinary(8)
 }
 
 /// The type of a field inside dictionaries and run-end encodings. Its extension types are appended, with the types that
@@ -165,6 +162,11 @@ pub(in crate::ingest) fn unsupported_type(
     source: &str,
 ) -> Error {
     let fix = match data_type {
+        t if *t == ADDRESS => {
+            "it may hold the addresses of Python objects, as which polars exports its dtype Object; cast the column to \
+             binary of no fixed size if these bytes are its values, and objects to string"
+                .to_owned()
+        }
         t if t.is_floating() => {
             "floating-point numbers have no exact equality; cast the column to integer or string (where pandas made \
              floats of integers because a value is missing, with astype('Int64'))"
@@ -254,6 +256,7 @@ mod tests {
         for data_type in [
             DataType::Float16,
             DataType::Float64,
+            DataType::FixedSizeBinary(8),
             DataType::Time32(TimeUnit::Second),
             DataType::Duration(TimeUnit::Second),
             DataType::Interval(IntervalUnit::DayTime),

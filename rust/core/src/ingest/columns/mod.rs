@@ -14,8 +14,8 @@ pub(super) use bytes::{ByteColumn, Packed};
 pub(super) use dictionaries::{decode_runs, dictionary_keys, plain_values};
 pub(super) use flat::{Flat, Values, Words};
 pub(super) use kinds::{
-    DAY_MILLISECONDS, JSON, UUID, element, element_key_type, element_type, key_kind, key_type,
-    may_be_addresses, scale, unsupported, unsupported_type, value_type,
+    DAY_MILLISECONDS, JSON, UUID, element, element_key_type, element_type, key_kind, key_type, scale,
+    unsupported, unsupported_type, value_type,
 };
 pub(super) use lists::explode;
 pub(super) use nulls::{drop_nulls, filter};

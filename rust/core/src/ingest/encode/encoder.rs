@@ -27,7 +27,7 @@ impl<S: Sink> Encoder<S> {
         Self {
             sink,
             users: UserEncoder::new(layout.users(), key),
-            items: ItemEncoder::new(layout.item_kinds(), layout.ngrams(), key),
+            items: ItemEncoder::new(layout.item_keys(), layout.ngrams(), key),
         }
     }
 
@@ -43,7 +43,7 @@ impl<S: Sink> Encoder<S> {
             self.items.expect(codes);
             let position = (&*chunk.source, chunk.first_row + start as u64);
             self.users.encode(&users, position, &mut self.sink)?;
-            let (codes, counts) = self.items.encode(&items, &mut self.sink)?;
+            let (codes, counts) = self.items.encode(&items, &chunk.source, &mut self.sink)?;
             let (users, lens) = self.users.runs(length, counts)?;
             self.sink.push(users, lens, codes)?;
             self.sink.end()?;

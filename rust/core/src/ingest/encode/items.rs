@@ -19,8 +19,8 @@ use crate::{Error, Result};
 /// Item columns to codes, with the number of codes of each row.
 #[derive(Debug)]
 pub(super) struct ItemEncoder {
-    /// The kinds of key that the columns declare.
-    kinds: Vec<KeyKind>,
+    /// The names of the columns, and the kinds of key that they declare.
+    columns: Vec<(String, KeyKind)>,
     coder: Coder<ItemCode>,
     ngrams: Option<NGrams>,
     codes: Vec<ItemCode>,
@@ -30,13 +30,13 @@ pub(super) struct ItemEncoder {
 }
 
 impl ItemEncoder {
-    pub(super) fn new(
-        kinds: impl Iterator<Item = KeyKind>,
+    pub(super) fn new<'a>(
+        columns: impl Iterator<Item = (&'a str, KeyKind)>,
         ngrams: Option<NGrams>,
         key: &ReleaseKey,
     ) -> Self {
         Self {
-            kinds: kinds.collect(),
+            columns: columns.map(|(name, kind)| (name.to_owned(), kind)).collect(),
             coder: Coder::new(key, Purpose::ItemDigest),
             ngrams,
             codes: Vec::new(),
@@ -54,12 +54,16 @@ impl ItemEncoder {
     pub(super) fn encode(
         &mut self,
         columns: &[ArrayRef],
+        source: &str,
         sink: &mut impl Sink,
     ) -> Result<(&[ItemCode], Option<&[u32]>)> {
         self.codes.clear();
-        let one_each = match (columns, self.kinds.as_slice()) {
-            ([column], [kind]) => self.single(column, *kind, sink)?,
-            _ => self.composite(columns, sink)?,
+        let one_each = match (columns, self.columns.as_slice()) {
+            ([column], [(name, kind)]) => {
+                let name = name.clone();
+                self.single(column, *kind, sink).map_err(|error| error.in_column(&name, source))?
+            }
+            _ => self.composite(columns, source, sink)?,
         };
         Ok((&self.codes, (!one_each).then_some(self.counts.as_slice())))
     }
@@ -121,19 +125,20 @@ impl ItemEncoder {
     }
 
     /// Fill `codes` from several columns; true if each row has one code. A row with a null in any column is dropped.
-    fn composite(&mut self, columns: &[ArrayRef], sink: &mut impl Sink) -> Result<bool> {
+    fn composite(&mut self, columns: &[ArrayRef], source: &str, sink: &mut impl Sink) -> Result<bool> {
         let columns: Vec<ArrayRef> = columns.iter().map(decode_runs).collect::<Result<_>>()?;
         let nulls = columns
             .iter()
             .fold(None, |all, column| NullBuffer::union(all.as_ref(), column.logical_nulls().as_ref()));
         let valid = nulls.filter(|n| n.null_count() > 0).map(|n| BooleanArray::new(n.inner().clone(), None));
         let mut flats = Vec::with_capacity(columns.len());
-        for (column, kind) in columns.iter().zip(&self.kinds) {
+        for (column, (name, kind)) in columns.iter().zip(&self.columns) {
             let kept = match &valid {
                 Some(valid) => filter(column, valid)?,
                 None => ArrayRef::clone(column),
             };
-            flats.push(Flat::new(&plain_values(&kept)?, *kind)?);
+            let flat = Flat::new(&plain_values(&kept)?, *kind);
+            flats.push(flat.map_err(|error| error.in_column(name, source))?);
         }
         let rows = match (&valid, columns.first()) {
             (Some(valid), _) => valid.true_count(),

@@ -85,8 +85,11 @@ impl UserEncoder {
         self.starts.clear();
         self.users.clear();
         match (columns.as_slice(), self.columns.as_slice()) {
-            ([column], [(_, kind)]) => self.single(column, *kind, sink),
-            _ => self.composite(&columns, sink),
+            ([column], [(name, kind)]) => {
+                let name = name.clone();
+                self.single(column, *kind, sink).map_err(|error| error.in_column(&name, source))
+            }
+            _ => self.composite(&columns, source, sink),
         }
     }
 
@@ -100,12 +103,11 @@ impl UserEncoder {
     }
 
     /// Users of several columns: their key is that of an item with the same columns.
-    fn composite(&mut self, columns: &[ArrayRef], sink: &mut impl Sink) -> Result<()> {
+    fn composite(&mut self, columns: &[ArrayRef], source: &str, sink: &mut impl Sink) -> Result<()> {
         let rows = columns.first().map_or(0, Array::len);
-        let flats = columns
-            .iter()
-            .zip(&self.columns)
-            .map(|(column, (_, kind))| Flat::new(&plain_values(column)?, *kind));
+        let flats = columns.iter().zip(&self.columns).map(|(column, (name, kind))| {
+            Flat::new(&plain_values(column)?, *kind).map_err(|error| error.in_column(name, source))
+        });
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
         encode_composite(&flats.collect::<Result<Vec<_>>>()?, rows, &mut packed);

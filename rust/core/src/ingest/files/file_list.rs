@@ -45,20 +45,28 @@ pub(in crate::ingest) struct FileList<'a> {
 }
 
 impl FileList<'_> {
-    /// Check the paths, and the columns of all files, without reading a row.
+    /// Check the paths, and the columns of all files, without reading a row. The types of the columns come back if all
+    /// files have shown them.
     ///
     /// Pipes and NDJSON are left out: both show their columns only when their rows are read.
     ///
     /// # Errors
     /// As [`Files::open`].
-    pub(in crate::ingest) fn check(self, columns: &Columns, control: &Control) -> Result<()> {
-        let mut files = Vec::new();
-        for (place, (input, format)) in self.placed(control)? {
+    pub(in crate::ingest) fn check(
+        self,
+        columns: &Columns,
+        control: &Control,
+    ) -> Result<Option<ColumnLayout>> {
+        let (mut files, all) = (Vec::new(), self.placed(control)?);
+        let named = all.len();
+        for (place, (input, format)) in all {
             if format != FileFormat::NdJson && input.on_disk()?.is_some() {
                 files.push((place, (input, format)));
             }
         }
-        Files::merged(self, files, columns, control).map(drop)
+        let are_all = files.len() == named;
+        let checked = Files::merged(self, files, columns, control)?;
+        Ok(checked.filter(|_| are_all).map(|files| files.layout))
     }
 
     /// Whether no file is a pipe, so that all can be read twice.

@@ -113,9 +113,9 @@ impl ColumnLayout {
         self.users.iter().map(|column| (column.name.as_str(), column.kind))
     }
 
-    /// The kinds of key that the item columns declare.
-    pub(in crate::ingest) fn item_kinds(&self) -> impl Iterator<Item = KeyKind> {
-        self.items.iter().map(|column| column.kind)
+    /// The names of the item columns, and the kinds of key that they declare.
+    pub(in crate::ingest) fn item_keys(&self) -> impl Iterator<Item = (&str, KeyKind)> {
+        self.items.iter().map(|column| (column.name.as_str(), column.kind))
     }
 }
 

@@ -114,19 +114,21 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
     let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, name).map_err(shown)?;
     let mut encoder = Encoder::new(&layout, key, sink);
     let (users, items) = positions.columns(&batch);
-    encoder.encode(&Chunk { users, items, source: name.into(), first_row: 0, work: 0 })?;
+    let chunk = Chunk { users, items, source: name.into(), first_row: 0, work: 0 };
+    encoder.encode(&chunk).map_err(shown)?;
     Ok(encoder.into_sink())
 }
 
 /// The error with the names of the table's columns in place of ours.
 fn renamed(error: Error, names: &[String], schema: &Schema) -> Error {
+    let renamed = |what: String| {
+        names.iter().zip(schema.fields()).rev().fold(what, |what, (ours, theirs)| {
+            what.replace(&format!("'{ours}'"), &format!("'{}'", theirs.name()))
+        })
+    };
     match error {
-        Error::Schema { what, fix } => {
-            let what = names.iter().zip(schema.fields()).rev().fold(what, |what, (ours, theirs)| {
-                what.replace(&format!("'{ours}'"), &format!("'{}'", theirs.name()))
-            });
-            Error::Schema { what, fix }
-        }
+        Error::Schema { what, fix } => Error::Schema { what: renamed(what), fix },
+        Error::Data { source_name, what, fix } => Error::Data { source_name, what: renamed(what), fix },
         other => other,
     }
 }

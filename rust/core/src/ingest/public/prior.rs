@@ -28,6 +28,28 @@ impl Prior {
         Self(batches)
     }
 
+    /// Refuse items that cannot be cast exactly to the types of the data.
+    ///
+    /// # Errors
+    /// [`Error::Schema`].
+    pub(crate) fn check(&self, columns: &Columns, data: &ColumnLayout) -> Result<()> {
+        self.in_types_of(columns, data).map(drop)
+    }
+
+    fn in_types_of(&self, columns: &Columns, data: &ColumnLayout) -> Result<Vec<RecordBatch>> {
+        let columns = columns.of_list();
+        let targets = Target::of(&self.0, data, &columns, NAME)?;
+        let mut rows = 0;
+        let batches = self.0.iter().filter(|batch| batch.num_rows() > 0);
+        batches
+            .map(|batch| {
+                let first = rows;
+                rows += batch.num_rows();
+                in_types_of(batch, &targets, &columns, NAME, first)
+            })
+            .collect()
+    }
+
     /// The rank of each item's digest, from 0 on without gaps.
     ///
     /// # Errors
@@ -38,13 +60,10 @@ impl Prior {
         data: &ColumnLayout,
         key: &ReleaseKey,
     ) -> Result<HashMap<Digest, u32>> {
-        let columns = columns.of_list();
-        let targets = Target::of(&self.0, data, &columns, NAME)?;
         let mut ranked = Ranked::default();
-        let mut rows = 0;
-        for batch in self.0.iter().filter(|batch| batch.num_rows() > 0) {
-            let batch = in_types_of(batch, &targets, &columns, NAME, rows)?;
-            rows += batch.num_rows();
+        let batches = self.in_types_of(columns, data)?;
+        let columns = columns.of_list();
+        for batch in batches {
             let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, NAME)?;
             let mut encoder = Encoder::new(&layout, key, ranked);
             let (users, items) = positions.columns(&batch);

@@ -21,16 +21,36 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Re
     if !folder_of(&target).is_dir() {
         return Err(refused(path, NO_FOLDER));
     }
-    let temporary = temporary_file(&target).map_err(|e| failed("write", path, &e))?;
-    fill(temporary.as_file(), write)
-        .and_then(|()| temporary.as_file().sync_all())
-        .map_err(|e| failed("write", path, &e))?;
+    // As for any new file, the umask takes away from this; a file that is replaced keeps its mode.
+    let temporary = written(&target, mode_of(&target), write).map_err(|e| failed("write", path, &e))?;
     temporary.persist(&target).map_err(|e| failed("rename", path, &e.error))?;
-    // Where folders can be opened, the rename is flushed to disk too. Elsewhere the system offers no way to do so.
-    if let Ok(folder) = File::open(folder_of(&target)) {
+    flush_folder(&target);
+    Ok(())
+}
+
+/// Writes a temporary file, for its owner alone, and gives it the name `path`, unless something has it; true if it did.
+/// Whoever finds the path finds a complete file.
+pub(super) fn create(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Result<()>) -> Result<bool> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Ok(false);
+    }
+    if !folder_of(path).is_dir() {
+        return Err(refused(path, NO_FOLDER));
+    }
+    let temporary = written(path, 0o600, write).map_err(|e| failed("write", path, &e))?;
+    match temporary.persist_noclobber(path) {
+        Ok(_) => flush_folder(path),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(failed("rename", path, &error.error)),
+    }
+    Ok(true)
+}
+
+/// Where folders can be opened, a rename is flushed to disk too. Elsewhere the system offers no way to do so.
+fn flush_folder(target: &Path) {
+    if let Ok(folder) = File::open(folder_of(target)) {
         let _ = folder.sync_all();
     }
-    Ok(())
 }
 
 /// A buffer over a writer that keeps its first error.
@@ -79,19 +99,38 @@ pub(super) fn fill<W: Write + Send>(
     }
 }
 
-/// A temporary file in the folder of the target.
-fn temporary_file(target: &Path) -> io::Result<tempfile::NamedTempFile> {
+/// A complete temporary file in the folder of the target.
+fn written(
+    target: &Path,
+    mode: u32,
+    write: impl FnOnce(&mut Out<&File>) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".dpsel-").suffix(".tmp");
     #[cfg(unix)]
     {
-        // As for any new file, the umask takes away from this; a file that is replaced keeps its mode.
         use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(target).map_or(0o666, |m| m.permissions().mode() & 0o777);
         builder.permissions(fs::Permissions::from_mode(mode));
     }
+    #[cfg(not(unix))]
+    let _ = mode;
     // The library's message names the temporary file, which the user never named.
-    builder.tempfile_in(folder_of(target)).map_err(|error| error.kind().into())
+    let temporary =
+        builder.tempfile_in(folder_of(target)).map_err(|error| -> io::Error { error.kind().into() })?;
+    fill(temporary.as_file(), write)?;
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+#[cfg(unix)]
+fn mode_of(target: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(target).map_or(0o666, |m| m.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn mode_of(_target: &Path) -> u32 {
+    0o666
 }
 
 /// The folder of a path.

@@ -11,4 +11,6 @@ mod table;
 mod tests;
 
 pub use format::OutputFormat;
-pub use table::{check_table_path, write_rows, write_table, write_table_to, write_text_atomically};
+pub use table::{
+    check_table_path, create_text, write_rows, write_table, write_table_to, write_text_atomically,
+};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 
-use super::atomic::{fill, folder_of, replace};
+use super::atomic::{create, fill, folder_of, replace};
 use super::encode::write_format;
 use super::format::{Compression, OutputFormat, compression_of, format_of};
 use super::refusal::{NO_FOLDER, failed, refused};
@@ -99,6 +99,15 @@ pub fn write_table_to(
 /// [`crate::Error::File`]; then the path is as it was before.
 pub fn write_text_atomically(path: &Path, text: &str) -> Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Write a text file, whole and for its owner alone, if there is none: false if there is one. Of several processes that
+/// do so at once, one writes it.
+///
+/// # Errors
+/// [`crate::Error::File`].
+pub fn create_text(path: &Path, text: &str) -> Result<bool> {
+    create(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// Check that a table can be written to the path, before the work that makes it.

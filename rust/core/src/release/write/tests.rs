@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field};
 
-use super::atomic::replace;
+use super::atomic::{create, replace};
 use super::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
 use crate::Error;
 
@@ -142,4 +142,21 @@ fn modes_and_links_are_kept() {
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn what_is_made_at_the_same_time_by_another_process_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let made = create(&path, |out| {
+        fs::write(&path, "theirs")?;
+        out.write_all(b"ours")
+    });
+    assert!(!made.unwrap());
+    assert!(!create(&path, |_| unreachable!()).unwrap());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    assert_eq!(names(folder.path()), ["ledger"]);
+    let other = folder.path().join("other");
+    assert!(create(&other, |out| out.write_all(b"ours")).unwrap());
+    assert_eq!(fs::read_to_string(&other).unwrap(), "ours");
 }

@@ -7,11 +7,29 @@ use arrow_array::RecordBatch;
 use super::request::SelectRequest;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::counting::Counted;
-use crate::ingest::{OpenSource, PublicList, sorted};
+use crate::ingest::{ColumnLayout, OpenSource, PublicList, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::{PublicItems, with_public};
 use crate::runtime::Control;
 use crate::{Error, Result};
+
+/// The names of the lists in errors.
+const EXCLUDE: &str = "exclude=";
+const PUBLIC: &str = "public_items=";
+
+impl SelectRequest {
+    /// Refuse public lists, also of preferences, whose items cannot be items of the data.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] naming the list.
+    pub(crate) fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
+        let lists = [(&self.excluded, EXCLUDE), (&self.public, PUBLIC)];
+        for (list, name) in lists.into_iter().filter_map(|(list, name)| Some((list.as_ref()?, name))) {
+            list.named_in_types_of(data, &self.columns, name)?;
+        }
+        self.prior.as_ref().map_or(Ok(()), |prior| prior.check(&self.columns, data))
+    }
+}
 
 /// The public lists of a selection, in the types of its data.
 #[derive(Debug, Default)]
@@ -38,8 +56,8 @@ impl PublicLists {
             contributions::read(source, &request.columns.of_list(), None, key, &Control::new(None, None))
                 .map(Some)
         };
-        let excluded = list(request.excluded.as_deref(), request.exclude.is_some(), "exclude=")?;
-        let public = list(request.public.as_deref(), request.public_items.is_some(), "public_items=")?;
+        let excluded = list(request.excluded.as_deref(), request.exclude.is_some(), EXCLUDE)?;
+        let public = list(request.public.as_deref(), request.public_items.is_some(), PUBLIC)?;
         let digests = |list: &Option<Contributions>| -> HashSet<Digest> {
             let found =
                 list.iter().flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)));
