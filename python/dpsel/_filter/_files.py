@@ -81,8 +81,8 @@ def _write(
             keys.copy_rows(source, columns, texts, made, target)
     else:
         with _aside(target) as made:
-            folders = source.folder_columns() if kind == "parquet" else [[] for _ in files]
-            write_arrow(keys, list(zip(files, folders, strict=True)), (made, target), wanted, kind)
+            # Read as in a selection before pyarrow reads them, which takes some damaged files for whole ones.
+            write_arrow(keys, source.whole_files(columns), (made, target), wanted, kind)
 
 
 def _paths(data: object, file_format: object) -> list[str]:

@@ -50,6 +50,11 @@ def _filtered(keys: Keys, data: Any, columns: list[str], labels: list[Any] | Non
     library = library_of(data)
     if library in _BY_LIBRARY:
         return _BY_LIBRARY[library](keys, data, columns, labels)
+    if _is_of_numbers(data):
+        raise SchemaError(
+            f"{type_name(data)} cannot be filtered; pass its columns by name, as "
+            "{'user': users, 'item': items}, or an iterable of (user, item) pairs"
+        )
     if hasattr(data, "__arrow_c_stream__"):
         return _reader(keys, _as_reader(data), columns, labels)
     if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
@@ -66,6 +71,14 @@ def _filtered(keys: Keys, data: Any, columns: list[str], labels: list[Any] | Non
             "item= names columns of a table, but the rows are pairs, which have none; leave item= out"
         )
     return of_pairs(keys, data, labels)
+
+
+def _is_of_numbers(data: Any) -> bool:
+    """Whether it is a matrix or an array: of NumPy, but not one of pairs, or of SciPy."""
+    library = library_of(data)
+    if library == "numpy":
+        return hasattr(data, "dtype") and (data.dtype.kind != "O" or data.ndim != 1)
+    return library == "scipy" and hasattr(data, "tocoo")
 
 
 def _named(columns: list[str], names: Iterable[object]) -> None:

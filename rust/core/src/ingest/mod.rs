@@ -30,13 +30,11 @@ mod utf8;
 
 pub(crate) use encode::{Codes, OwnCodes, Sink};
 pub(crate) use files::csv_field;
-pub use files::{FolderValues, RowFilter};
+pub use files::{FolderValues, RowFilter, WholeFile};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub(crate) use open::{OpenSource, again};
-pub use open::{
-    check_files, check_names, check_schema, filter_rows, folder_columns, item_schema, named_files,
-};
+pub use open::{check_files, check_names, check_schema, filter_rows, item_schema, named_files, whole_files};
 pub(crate) use public::ListedTypes;
 pub use public::{Members, Prior, PublicList};
 pub use source::{Dialect, FileFormat, Source};
