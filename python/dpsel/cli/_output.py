@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import FileError
 from dpsel.quoting import quoted_path
 
@@ -36,12 +35,13 @@ class Staged:
     def add(self, target: Path) -> Path:
         """Return the path to write instead of ``target``; it has the same extension."""
         # A link stays: the file that it leads to is replaced. A pipe or device must never be.
-        target = Path(os.path.realpath(as_name_of_file("the output", target)))
+        target = Path(os.path.realpath(target))
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {quoted_path(target)}: it is a directory or a device")
         if not target.parent.is_dir():
             raise FileError(
-                f"cannot write {quoted_path(target)}: there is no directory {quoted_path(target.parent)}"
+                f"cannot write {quoted_path(target)}: there is no directory {quoted_path(target.parent)} on "
+                "this machine; name a file here, because addresses are not written"
             )
         try:
             folder = tempfile.mkdtemp(prefix=f".{target.stem}.", dir=target.parent)

@@ -46,8 +46,9 @@ fn is_first(bytes: &impl ChunkReader, metadata: &ParquetMetaData) -> ParquetResu
 
 /// The end of a column, of its indexes and of its filter.
 fn end_of(chunk: &ColumnChunkMetaData) -> u64 {
-    let start =
-        chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).min(chunk.data_page_offset());
+    let data = chunk.data_page_offset();
+    // Otherwise: a chunk without a dictionary starts with its data.
+    let start = chunk.dictionary_page_offset().unwrap_or(data).min(data);
     let parts = [
         (Some(start), Some(chunk.compressed_size())),
         (chunk.column_index_offset(), chunk.column_index_length().map(i64::from)),
