@@ -681,3 +681,20 @@ def test_types_that_pyarrow_cannot_filter_are_refused_in_our_words() -> None:
     rows = pa.table({"item": ["tea", "rare"], "beside": runs})
     with pytest.raises(dpsel.exceptions.SchemaError, match="cannot filter a type of these columns"):
         release.filter(rows, item="item")
+
+
+def test_a_label_with_an_escape_stands_in_quotes(tmp_path) -> None:
+    """Some readers take an escape outside quotes for one."""
+    release = dpsel.select_partitions(
+        [(user, "tea") for user in range(300)],
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=1,
+    )
+    (tmp_path / "rows.csv").write_text("user,item\n1,rare\n")
+    form = dpsel.Csv(escape="\\")
+    release.filter_file(
+        tmp_path / "rows.csv", tmp_path / "out.csv", item="item", other="a\\b", file_format=form
+    )
+    assert (tmp_path / "out.csv").read_text() == 'user,item\n1,"a\\\\b"\n'
+    frame = pd.read_csv(tmp_path / "out.csv", escapechar="\\", doublequote=False)
+    assert list(frame["item"]) == ["a\\b"]

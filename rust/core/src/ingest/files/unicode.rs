@@ -2,15 +2,15 @@
 
 use crate::{Error, Result};
 
-/// How other encodings start: with their byte order mark, or with a character of ASCII. The longer ones come first.
-const OTHERS: [(&str, fn(&[u8]) -> bool); 2] = [("UTF-32", is_utf_32), ("UTF-16", is_utf_16)];
-
-fn is_utf_32(start: &[u8]) -> bool {
-    matches!(start, [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [0, 0, 0, _, ..] | [_, 0, 0, 0, ..])
-}
-
-fn is_utf_16(start: &[u8]) -> bool {
-    matches!(start, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..])
+/// The name of another encoding, by a byte order mark or a character of ASCII at the start. That of more bytes comes first.
+fn other_encoding(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [0, 0, 0, _, ..] | [_, 0, 0, 0, ..] => {
+            Some("UTF-32")
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, ..] | [_, 0, ..] => Some("UTF-16"),
+        _ => None,
+    }
 }
 
 /// The length of the byte order mark of UTF-8 at the start of a file.
@@ -18,8 +18,8 @@ fn is_utf_16(start: &[u8]) -> bool {
 /// # Errors
 /// [`Error::Data`] for UTF-16 and UTF-32: their bytes, with NULs in every character of ASCII, would pass for other texts.
 pub(super) fn mark(start: &[u8], source: &str) -> Result<usize> {
-    match OTHERS.into_iter().find(|(_, is_it)| is_it(start)) {
-        Some((name, _)) => Err(Error::Data {
+    match other_encoding(start) {
+        Some(name) => Err(Error::Data {
             source_name: source.to_owned(),
             what: format!("it is text in {name}"),
             fix: "convert the file to UTF-8, for example with iconv, and name the encoding with its option -f",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use parquet::errors::Result as ParquetResult;
-use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
 use crate::Result;
@@ -35,7 +35,7 @@ fn is_first(bytes: &impl ChunkReader, metadata: &ParquetMetaData) -> ParquetResu
     // Otherwise: the footer was read, so its length is there.
     let length = length.as_ref().try_into().map_or(0, u32::from_le_bytes);
     let footer = behind.saturating_sub(length.into());
-    let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
+    let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
     // Otherwise: a file without a row group has its magic alone.
     let described = chunks.map(end_of).max().unwrap_or(0).max(MAGIC.len() as u64);
     starts_near(footer.saturating_sub(described), MAGIC, |from, length| {
