@@ -69,7 +69,7 @@ class MissingFileError(FileError, FileNotFoundError):
 
 
 class MemoryLimitError(DpselError, MemoryError):
-    """The job would need more memory than ``memory_limit`` allows."""
+    """The job would need more memory than ``memory_limit`` allows, or than the driver of Spark has."""
 
 
 class CapacityError(DpselError, OverflowError):

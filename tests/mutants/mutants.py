@@ -2659,14 +2659,14 @@ MUTANTS = [
     Mutant(
         "blocks of a task go to several tasks",
         "python/dpsel/spark/_pairs.py",
-        "yield (_USERS + number if partition >= 0 else _DRIVER)",
-        "yield (_USERS + len(value) if partition >= 0 else _DRIVER)",
+        "yield ((_USERS if partition >= 0 else _DRIVER) + number)",
+        "yield ((_USERS if partition >= 0 else _DRIVER) + len(value))",
         ("tests/unit/test_spark_numbers.py",),
     ),
     Mutant(
         "a task on a cluster does not say that it sent all",
         "python/dpsel/spark/_pairs.py",
-        """        yield _DRIVER.to_bytes(8, "big")
+        """        yield (_DRIVER + number).to_bytes(8, "big")
         yield _END
 """,
         "",
@@ -2715,13 +2715,6 @@ MUTANTS = [
         ("tests/unit/test_spark_quiet.py",),
     ),
     Mutant(
-        "the exchange tells the state of an item to one partition of its users only",
-        CORE + "exchange/items/steer.rs",
-        "for (_, source) in parts {",
-        "for (_, source) in &parts[..1] {",
-        ("cargo:exchange",),
-    ),
-    Mutant(
         "tasks take a partition that comes in pieces",
         CORE + "exchange/wire/partitions.rs",
         "if self.ended.contains(&partition) {",
@@ -2748,6 +2741,34 @@ MUTANTS = [
         "job.decide_items(round)?",
         "job.decide_items(round.min(0))?",
         ("cargo:exchange",),
+    ),
+    Mutant(
+        "the driver forgets what other tasks sent before",
+        CORE + "exchange/driver/deciding.rs",
+        "let read = [sent, more]",
+        "let read = [more]",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "an item is scored once for each task that sent it",
+        CORE + "exchange/driver/steering.rs",
+        "        add_up(sums);\n",
+        "",
+        ("cargo:exchange",),
+    ),
+    Mutant(
+        "the driver does not take the last task of a group",
+        "python/dpsel/spark/_driver.py",
+        "range(first, min(first + together, tasks))",
+        "range(first, min(first + together, tasks) - (together > 1))",
+        ("tests/unit/test_spark_driver.py",),
+    ),
+    Mutant(
+        "the driver takes more sums than Spark sends",
+        "python/dpsel/spark/_driver.py",
+        "min(most, DRIVER_SUMS)",
+        "DRIVER_SUMS",
+        ("tests/unit/test_spark_driver.py",),
     ),
     Mutant(
         "weights that come to the driver lose the end of a value",
@@ -2787,8 +2808,8 @@ MUTANTS = [
     Mutant(
         "the driver adds up the first round only",
         CORE + "exchange/driver/steering.rs",
-        "self.items.give(code, sum)",
-        "self.items.give(code, sum * 0)",
+        "items.give(code, sum)",
+        "items.give(code, sum * 0)",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2797,34 +2818,6 @@ MUTANTS = [
         "next = code + 1;",
         "next += 1;",
         ("cargo:exchange::wire::shared_items",),
-    ),
-    Mutant(
-        "the exchange forgets what users gave to an item",
-        CORE + "exchange/rows/reweight.rs",
-        "drifts.push(drift);",
-        "drifts.push(drift / 2);",
-        ("cargo:exchange::tests::caps",),
-    ),
-    Mutant(
-        "the exchange sends what users gave in the order in which users came",
-        CORE + "exchange/rows/reweight.rs",
-        "users.sort_unstable_by_key(|user| bounded.user_digests()[*user]);",
-        "users.sort_unstable_by_key(|user| bounded.user_digests()[*user].0 & 0);",
-        ("cargo:exchange::tests::caps",),
-    ),
-    Mutant(
-        "the exchange sends what users gave in the order in which their items came",
-        CORE + "exchange/rows/reweight.rs",
-        "items.sort_unstable_by_key(|item| digests[*item as usize]);",
-        "items.sort_unstable_by_key(|item| digests[*item as usize].0 & 0);",
-        ("cargo:exchange::tests::caps",),
-    ),
-    Mutant(
-        "the exchange forgets the weight of earlier rounds",
-        CORE + "exchange/items/steer.rs",
-        "sum([before.weight].into_iter().chain(now))?",
-        "sum([before.weight / 2].into_iter().chain(now))?",
-        ("cargo:exchange",),
     ),
     Mutant(
         "a top-k of the exchange drops a candidate",

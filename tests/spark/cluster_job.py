@@ -4,8 +4,8 @@
 
 Scenarios: nothing, an executor that dies in the middle of a round, a task that fails when it has made
 everything, contributions that are no longer cached, and an executor that dies in the middle of
-scored rounds, of a join, or of numbers of users. Scored rounds run in blocks (`blocked`, `steered`), also of
-blocks that are no longer cached (`forgotten`), and by `messages`. Speculative copies of tasks cannot be had
+scored rounds (`blocked`, `steered`), of a join, or of numbers of users, also of blocks that are no longer
+cached (`forgotten`), and while sums come to the driver `in groups`. Speculative copies of tasks cannot be had
 here: Spark starts them on other hosts only. The classes of tasks stand in this file, which is the main
 module: so they travel by value. Run by test_failures.py as a process of its own, because a process has one
 Spark context.
@@ -30,7 +30,7 @@ from spark_support import arguments, rows, table  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from conftest import session  # noqa: E402
-from dpsel.spark import _dataflow, _tasks  # noqa: E402
+from dpsel.spark import _dataflow, _driver, _tasks  # noqa: E402
 
 
 @dataclass
@@ -67,16 +67,15 @@ class Failing:
 #: The tasks that are disturbed.
 TASKS = {
     "pruned": "PruneAndWeigh",
-    "by_item": "Decide",
     "blocked": "BlockUsers",
     "steered": "WeighBlocks",
     "forgotten": "WeighBlocks",
     "retried": "WeighBlocks",
-    "messages": "Steer",
+    "blocks in groups": "WeighBlocks",
     "joined": "FalsePositives",
     "counted": "NoisyCounts",
 }
-SCORED = {"blocked", "steered", "forgotten", "retried", "messages"}
+SCORED = {"blocked", "steered", "forgotten", "retried", "blocks in groups"}
 
 
 def select(spark, frame, mark: Path, scenario: str) -> dict:
@@ -84,7 +83,7 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     mechanism = dpsel.Steered(rounds=10) if scenario in SCORED else dpsel.Sips()
     plain = getattr(_tasks, name)
     #: The round in which it happens. By the seventh one, blocks were made from blocks and shuffled.
-    number = {"steered": 7, "dying": 1, "messages": 1, "by_item": 1}
+    number = {"steered": 7, "dying": 1, "blocks in groups": 7, "in groups": 1}
 
     def disturbed(*given):
         task = plain(*given)
@@ -105,9 +104,9 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     listed = _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS
     if scenario == "joined":
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
-    sums = _dataflow.DRIVER_SUMS
-    if scenario in ("messages", "by_item"):
-        _dataflow.DRIVER_SUMS = 0
+    sums = _driver.DRIVER_SUMS
+    if "in groups" in scenario:
+        _driver.DRIVER_SUMS = 1
     try:
         counts = 0.2 if scenario == "counted" else None
         given = arguments(mechanism, with_weights=True, counts=counts)
@@ -115,7 +114,7 @@ def select(spark, frame, mark: Path, scenario: str) -> dict:
     finally:
         setattr(_tasks, name, plain)
         _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = listed
-        _dataflow.DRIVER_SUMS = sums
+        _driver.DRIVER_SUMS = sums
     return {
         "items": found.to_local().to_pylist(),
         "happened": mark.exists(),

@@ -18,7 +18,7 @@ from spark_support import arguments, rows, table  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from dpsel.exceptions import DataError  # noqa: E402
-from dpsel.spark import _dataflow, _packed  # noqa: E402
+from dpsel.spark import _dataflow, _driver, _packed, _values  # noqa: E402
 from support import KEY  # noqa: E402
 
 
@@ -45,6 +45,11 @@ def main() -> None:
         sorted(row[0] for row in found.filter(frame, **given).select("item").distinct().collect())
         for given in ({}, {"other": -1})
     ]
+    # Sums come in groups, and what tasks share as files.
+    _driver.DRIVER_SUMS, _values.FUNCTION_BYTES = 1, 0
+    for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=12)):
+        found = dpsel.spark.select_partitions(frame, **arguments(mechanism, counts=0.2))
+        results[f"groups {mechanism.name}"] = [found.to_local().to_pylist(), found.report.to_json()]
     _dataflow.BROADCAST_ITEMS, _dataflow.FILTER_BITS = 0, 1
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     results["joined"] = [found.to_local().to_pylist(), found.report.to_json(), found.items.count()]

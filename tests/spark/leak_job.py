@@ -29,7 +29,7 @@ from spark_support import arguments, named_rows  # noqa: E402
 import dpsel  # noqa: E402
 import dpsel.spark  # noqa: E402
 from dpsel.exceptions import UnencryptedSparkWarning  # noqa: E402
-from dpsel.spark import _dataflow, _sharing  # noqa: E402
+from dpsel.spark import _dataflow, _driver, _sharing, _values  # noqa: E402
 from support import KEY  # noqa: E402
 
 LOG4J = """
@@ -146,9 +146,9 @@ def releases(spark, frame) -> dict:
     """Every kind of task is run."""
     found = dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()))
     steered = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
-    _dataflow.DRIVER_SUMS = 0
-    messages = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
-    assert messages.to_local().to_pylist() == steered.to_local().to_pylist()
+    _driver.DRIVER_SUMS, _values.FUNCTION_BYTES = 1, 0
+    again = dpsel.spark.select_partitions(frame, **arguments(dpsel.Steered(rounds=2), counts=0.2))
+    assert again.to_local().to_pylist() == steered.to_local().to_pylist()
     given = {"user": "user", "item": "item", "k": 5, "privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-4)}
     top = dpsel.spark.select_top_k(frame, insecure_test_key=KEY, **given)
     released = {*found.to_local().to_pylist(), *steered.to_local()}

@@ -15,8 +15,8 @@ import dpsel
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SCORED = ["blocked", "steered", "forgotten", "retried", "messages"]
-PLAIN = ["plain", "dying", "failing", "uncached", "joined", "counted", "pruned", "by_item"]
+SCORED = ["blocked", "steered", "forgotten", "retried", "blocks in groups"]
+PLAIN = ["plain", "dying", "failing", "uncached", "joined", "counted", "pruned", "in groups"]
 SCENARIOS = [*PLAIN, *SCORED]
 JOB = Path(__file__).with_name("cluster_job.py")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,8 @@ from spark_support import PARALLEL, arguments, rows, same, table
 
 import dpsel
 import dpsel.spark
-from dpsel.spark import _dataflow, _tasks
+from dpsel.exceptions import MemoryLimitError
+from dpsel.spark import _dataflow, _driver, _tasks
 from support import released
 
 pytestmark = pytest.mark.spark
@@ -55,29 +57,47 @@ def test_numbers_of_users(frame, local, mechanism) -> None:
     assert len(set(found["users"].to_pylist())) > 5
 
 
-@pytest.mark.parametrize("mechanism", [m for m in PARALLEL if isinstance(m, dpsel.Steered)], ids=repr)
-@pytest.mark.parametrize(("most", "other"), [(0, "_in_blocks"), (10**9, "_by_messages")])
-def test_both_ways_of_scored_rounds(frame, local, monkeypatch, mechanism, most, other) -> None:
-    """In blocks and by messages. The other way is closed."""
-    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
-    monkeypatch.delattr(_dataflow.Dataflow, other)
-    for limit in (2, 12):
-        given = {"max_items_per_user": limit, "with_weights": True, "counts": 0.2}
-        assert same(frame, local, mechanism, **given).num_rows > 5
+@pytest.mark.parametrize("sums", [1, 1000], ids=["of each task", "of some tasks"])
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
+def test_sums_come_to_the_driver_group_by_group(spark, frame, local, monkeypatch, mechanism, sums) -> None:
+    """More than it takes together: those of a group of tasks after the other, in every round."""
+    monkeypatch.setattr(_dataflow, "TASK_ROWS", 500)
+    monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
+    monkeypatch.setattr(_driver, "DRIVER_SUMS", sums)
+    divided, plain = [], _driver.groups
 
+    def noted(*given: object) -> list[range]:
+        divided.append(plain(*given))
+        return divided[-1]
 
-PLAIN = [m for m in PARALLEL if not isinstance(m, dpsel.Steered)]
-
-
-@pytest.mark.parametrize("mechanism", PLAIN, ids=repr)
-@pytest.mark.parametrize(("most", "other"), [(0, "_on_driver"), (10**9, "_by_item")])
-def test_both_ways_of_plain_rounds(frame, local, monkeypatch, mechanism, most, other) -> None:
-    """Items are decided by tasks or by the driver. The other way is closed."""
-    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
-    monkeypatch.delattr(_dataflow.Dataflow, other)
+    monkeypatch.setattr(_dataflow, "groups", noted)
     noisy = {"with_weights": True} if mechanism in NOISY else {}
-    given = {"privacy": dpsel.ApproxDP(epsilon=0.7, delta=1e-4), "counts": 0.2, **noisy}
-    same(frame, local, mechanism, **given)
+    before = spark.sparkContext._jsc.getPersistentRDDs().size()
+    assert same(frame, local, mechanism, num_partitions=40, counts=0.2, **noisy).num_rows > 5
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before
+    (groups,) = divided
+    assert len(groups) > 1
+    assert [task for group in groups for task in group] == list(range(groups[-1].stop))
+
+
+@pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
+def test_a_single_user_may_have_an_item_released(spark, mechanism) -> None:
+    """Then hardly any item can be left out before the rounds."""
+    data = [(user, user) for user in range(900)] + [(user, 1000 + user % 3) for user in range(900, 1200)]
+    local, given = table(data), {"privacy": dpsel.ApproxDP(epsilon=9.0, delta=0.3)}
+    found = same(spark.createDataFrame(local).repartition(3), local, mechanism, **given)
+    assert set(range(900)) & set(found["item"].to_pylist())
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=3)], ids=repr)
+def test_more_sums_than_spark_lets_come_to_the_driver(frame, monkeypatch, mechanism) -> None:
+    """Refused with what helps, before a round."""
+    monkeypatch.setattr(_driver, "settings", lambda _session: lambda _name: "900")
+    cure = "start Spark with --conf spark.driver.maxResultSize=1g and a driver of twice as much memory"
+    instead = ", or take Sips, which sums up fewer items" if isinstance(mechanism, dpsel.Steered) else ""
+    with pytest.raises(MemoryLimitError, match=f"{cure}{instead}$") as caught:
+        dpsel.spark.select_partitions(frame, **arguments(mechanism))
+    assert not re.search(r"\d", str(caught.value).replace("=1g", ""))
 
 
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=10)], ids=repr)
@@ -85,13 +105,13 @@ def test_more_tasks_than_cores(spark, frame, local, monkeypatch, mechanism) -> N
     """As many as there are for rows beyond what one task takes, and fewer than partitions."""
     monkeypatch.setattr(_dataflow, "TASK_ROWS", 500)
     monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
-    taken, plain = [], _dataflow.Dataflow._number_of_tasks
+    taken, plain = [], _dataflow.Dataflow._tasks
 
-    def noted(self, *given: object) -> int | None:
+    def noted(self, *given: object) -> int:
         taken.append(plain(self, *given))
         return taken[-1]
 
-    monkeypatch.setattr(_dataflow.Dataflow, "_number_of_tasks", noted)
+    monkeypatch.setattr(_dataflow.Dataflow, "_tasks", noted)
     same(frame, local, mechanism, num_partitions=40)
     cores = spark.sparkContext.defaultParallelism
     assert cores < taken[0] < 40

@@ -51,6 +51,13 @@ def test_the_same_release(results, name, mechanism) -> None:
     assert len(here) > 3
 
 
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=12)], ids=repr)
+def test_sums_in_groups_and_shared_files(results, mechanism) -> None:
+    here = dpsel.select_partitions(table(rows(400, 300)), **arguments(mechanism, counts=0.2))
+    assert results[f"groups {mechanism.name}"] == [list(map(list, here.to_pylist())), here.report.to_json()]
+    assert len(here) > 3
+
+
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=4)], ids=repr)
 def test_large_types_change_no_release(results, mechanism) -> None:
     named = table([(user, f"item {item}") for user, item in rows(400, 300)])

@@ -41,7 +41,8 @@ def expected(mark: bytes) -> list[bytes]:
 
 def test_values_of_users_and_for_the_driver_go_their_ways(spark, values) -> None:
     with _pairs.kept(_pairs.made(values, Marking(b"x"), spark)) as made:
-        assert len(_pairs.collected(made)) == 5
+        assert len(_pairs.sent(made, range(5))) == len(_pairs.sent(made, range(9))) == 5
+        assert [len(_pairs.sent(made, tasks)) for tasks in (range(2), range(2, 5), range(4, 7))] == [2, 3, 1]
         assert sorted(_pairs.of_users(made).collect()) == expected(b"x")
         again = _pairs.made(_pairs.of_users(made), Marking(b"y"), spark)
         assert sorted(_pairs.of_users(again).collect()) == expected(b"xy")
@@ -74,7 +75,7 @@ def test_what_comes_to_the_driver_is_what_tables_bring(spark) -> None:
     frame = spark.createDataFrame([(0, b"ab"), (0, b"c" * 70_000)], "partition int, packed binary")
     made = _pairs.made(_pairs.values(frame.coalesce(1)), Sending(), spark)
     expected = _core.ExchangePacked([pa.record_batch([pa.array([b"ab", b"c" * 70_000])], ["packed"])])
-    assert len(_pairs.collected(made)) == len(expected) == 70_002
+    assert len(_pairs.sent(made, range(5))) == len(expected) == 70_002
     assert _pairs.of_users(made).collect() == []
 
 
@@ -85,7 +86,7 @@ def test_values_that_do_not_arrive_are_an_error(spark, values, monkeypatch, lost
     plain = RDD.collect
     monkeypatch.setattr(RDD, "collect", lambda self: plain(self)[:-lost])
     with pytest.raises(InternalError, match="did not arrive") as caught:
-        _pairs.collected(made)
+        _pairs.sent(made, range(5))
     trace = caught.tb.tb_next
     shown = repr(trace.tb_frame.f_locals)
     assert "_Sent" in shown

@@ -13,7 +13,7 @@ from spark_support import PRIVACY, arguments, rows, same_top_k
 import dpsel
 import dpsel.spark
 from dpsel.exceptions import InvalidParameterError, SchemaError
-from dpsel.spark import _dataflow
+from dpsel.spark import _dataflow, _driver
 from support import released
 
 pytestmark = pytest.mark.spark
@@ -129,10 +129,10 @@ def given() -> dict:
         for each in PASSING + MEANING
     ],
 )
-@pytest.mark.parametrize("most", [_dataflow.DRIVER_SUMS, 0], ids=["in blocks", "by messages"])
+@pytest.mark.parametrize("most", [_driver.DRIVER_SUMS, 1], ids=["together", "in groups"])
 def test_a_setting_changes_no_release(spark, path, here, monkeypatch, setting, most) -> None:
-    """Neither items, nor their types, nor the report, whichever way the rounds take."""
-    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
+    """Neither items, nor their types, nor the report, however sums come to the driver."""
+    monkeypatch.setattr(_driver, "DRIVER_SUMS", most)
     usual = dpsel.spark.select_partitions(spark.read.parquet(path), **given()).items.schema
     with set_to(spark, setting):
         there = dpsel.spark.select_partitions(spark.read.parquet(path), **given())

@@ -16,7 +16,7 @@ def test_values_of_users_have_the_number_of_their_task() -> None:
     for place, written in enumerate(_Numbered(task)(7, iter([b"", b"ab", b"abc"]))):
         (values if place % 2 else numbers).append(written)
     assert values == [b"", b"ab", b"abc", b"sums", b""]
-    of_users, of_driver = 2**31 + 7, 2**32
+    of_users, of_driver = 2**31 + 7, 2**32 + 7
     assert [int.from_bytes(number, "big") for number in numbers] == [of_users] * 3 + [of_driver] * 2
     assert {len(number) for number in numbers} == {8}
     other = next(iter(_Numbered(task)(8, iter([b""]))))

@@ -2,12 +2,10 @@
 
     rows -> Encode -> shuffle by user, and by item hash -> kept
     kept -> FrequentItems -> driver
-    kept -> Prune, Weigh -> driver, and pruned
+    kept -> PruneAndWeigh -> driver, and pruned
     pruned -> Weigh -> driver; each later round
-    kept -> Prune -> pruned -> [Weigh -> shuffle by item -> Decide -> driver] each round, for very many items
     kept -> BlockUsers -> driver, and blocks
     blocks -> WeighBlocks -> driver, and blocks; each later scored round, now and then by way of a shuffle
-    kept -> [Reweight -> shuffle by item -> Steer -> shuffle by user] each scored round, for very many items
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
@@ -22,13 +20,17 @@ released items come to the driver. There they are packed values that nothing sho
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core
-from dpsel.spark import _packed, _pairs, _tasks
+from dpsel.spark import _packed, _tasks
+from dpsel.spark._blocks import Pairs, Tables
+from dpsel.spark._driver import cores, groups
 from dpsel.spark._frames import frame_of
 from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
+from dpsel.spark._values import for_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,28 +41,18 @@ if TYPE_CHECKING:
 __all__ = ["Dataflow"]
 
 _VALUES = "partition int, packed binary"
-_MESSAGES = "partition int, source int, packed binary"
-_STATES = "partition int, states binary"
 _PACKED = "packed binary"
 
 #: Larger releases are joined. In every Python worker a list takes 24 bytes an item, and its table, which
 #: grows at 3 670 016 items, 38 bytes. That is up to 220 MB, less than packing contributions takes.
 BROADCAST_ITEMS: int = 3_500_000
-#: Without broadcasts the list is part of every function, which is to stay below 1 MB.
-FUNCTION_ITEMS: Final = 40_000
 #: Bits that the filter of a large release has for each item. Of 15 000 other items about one passes.
 FILTER_BITS: int = 20
 _DECISION_BYTES: Final = 24
-#: Sums of weights that the tasks of a round send to the driver: up to 26 bytes each, in later scored rounds
-#: up to 10 and mostly 5. With more, weights travel between tasks, and in scored rounds items and states.
-DRIVER_SUMS: int = 8_000_000
 #: A task has about this many rows of frequent items at most, unless partitions are larger: where users are
 #: weighed once in a round, and where a task holds the sums of all of its shared items.
 TASK_ROWS: int = 16_000_000
 BLOCK_TASK_ROWS: int = 4_000_000
-#: Blocks are shuffled after this number of rounds. A task has all that it may be made of up to the last
-#: shuffle, which after fifteen rounds of tables was too deep for Java's stack.
-UNSHUFFLED_ROUNDS: Final = 6
 _EVERY_USER: Final = 2**32 - 1
 
 
@@ -96,92 +88,78 @@ class Dataflow:
         """The packed contributions, grouped by user, and the user counts; kept while needed."""
         columns = tuple(self._columns)
         encode = _tasks.Encode(
-            self._sealed, self._declared(columns), self._num_partitions, self._with_user_counts
+            self._sealed, self._declared(columns), self._num_partitions, self._job.rounds > 0
         )
         with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
             yield contributions
 
-    @property
-    def _with_user_counts(self) -> bool:
-        """Whether user counts help: not where a single user may have an item released in the first round.
-
-        Without rounds, where users are only counted, nothing needs them.
-        """
-        if self._job.is_steered:
-            return self._context is not None
-        return self._job.rounds > 0 and self._job.frequent_above >= 1
-
     def selected(self, contributions: Any) -> _core.ExchangePacked:
-        """Run the rounds; return the packed decisions of all."""
-        if self._job.is_steered:
-            return self._steered(contributions)
-        if not self._with_user_counts:
-            return self._by_item(contributions, None)
-        frequent = self._frequent(contributions, self._job.frequent_above)
-        tasks = self._number_of_tasks(frequent, TASK_ROWS)
-        if tasks is None:
-            return self._by_item(contributions, frequent)
-        return self._on_driver(contributions, frequent, tasks)
+        """Run the rounds, a job for each; return the packed decisions of all."""
+        return self._scored(contributions) if self._job.is_steered else self._plain(contributions)
 
-    def _number_of_tasks(self, counts: _core.ExchangePacked, rows: int) -> int | None:
+    def _tasks(self, counts: _core.ExchangePacked, rows: int) -> int:
         """Number of tasks on users, given the user counts of frequent items.
 
-        None if the driver cannot take their sums of weights, or is a client far from the cluster.
         A Python task costs more than the work on some megabytes, so there are as many as cores, or twice as
         many, and so on. No variable of a traceback has an exact count.
         """
-        if self._context is None:
-            return None
-        cores = int(self._context.defaultParallelism)
-        tasks = cores * (1 + _core.ExchangeSteering.most_sums(counts, _EVERY_USER) // (cores * rows))
-        return tasks if _core.ExchangeSteering.most_sums(counts, tasks) <= DRIVER_SUMS else None
+        number = cores(self._data.sparkSession)
+        return number * (1 + _core.ExchangeSteering.most_sums(counts, _EVERY_USER) // (number * rows))
 
-    def _on_driver(
-        self, contributions: Any, frequent: _core.ExchangePacked, tasks: int
-    ) -> _core.ExchangePacked:
-        """Run a job for each round, without a shuffle: the driver decides the items.
+    def _plain(self, contributions: Any) -> _core.ExchangePacked:
+        """Let tasks weigh the users of a round, and the driver decide the items.
 
         Items that are not frequent hardly add to what it gets: fewer than one in a thousand has a chance.
         """
+        frequent = self._frequent(contributions, self._job.frequent_above)
+        tasks = self._tasks(frequent, TASK_ROWS)
+        sending = groups(self._data.sparkSession, frequent, tasks, "")
         released, last = _core.ExchangePacked(), self._job.rounds - 1
         with self._shared(frequent) as shared:
             prune = _tasks.PruneAndWeigh(self._sealed, self._job.frequent_above, shared)
-            made = _packed.of_users(contributions).coalesce(tasks).mapInArrow(prune, _VALUES)
-            with _packed.kept(made) if last else nullcontext(made) as pruned:
-                sent = _packed.collected(_packed.not_of_users(pruned))
+            made = _packed.made(_packed.of_users(contributions).coalesce(tasks), prune)
+            with _kept_if(last > 0 or len(sending) > 1, made) as pruned:
+                sent = _weights(pruned, sending)
                 for number in range(last):
                     released = released.followed_by(self._job.decided(number, sent))
                     with self._shared(self.released_set(contributions, released)) as known:
-                        weigh = _tasks.Weigh(self._sealed, None, number + 1, known)
-                        sent = _packed.collected(_packed.of_users(pruned).mapInArrow(weigh, _VALUES))
+                        weigh = _tasks.Weigh(self._sealed, number + 1, known)
+                        weighed = _packed.made(_packed.of_users(pruned), weigh)
+                        with _kept_if(len(sending) > 1, weighed) as rows:
+                            sent = _weights(rows, sending)
         return released.followed_by(self._job.decided(last, sent))
 
-    def _by_item(self, contributions: Any, frequent: _core.ExchangePacked | None) -> _core.ExchangePacked:
-        """Run two jobs for each round: tasks decide the items, whose weights come together."""
-        released = _core.ExchangePacked()
-        with self._pruned(contributions, frequent) as pruned:
-            for number in range(self._job.rounds):
-                with self._shared(self.released_set(contributions, released)) as shared:
-                    weigh = _tasks.Weigh(self._sealed, self._num_partitions, number, shared)
-                    weights = _packed.together(pruned.mapInArrow(weigh, _VALUES))
-                    decided = _packed.collected(
-                        weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED)
-                    )
-                    released = released.followed_by(decided)
-        return released
+    def _scored(self, contributions: Any) -> _core.ExchangePacked:
+        """Let tasks weigh blocks of users and make new ones, and the driver score the items of several users.
 
-    @contextmanager
-    def _pruned(self, contributions: Any, frequent: _core.ExchangePacked | None) -> Iterator[Any]:
-        """The part of the contributions that the rounds need, kept."""
-        with self._shared(frequent) as shared:
-            prune = _tasks.Prune(self._sealed, self._job.frequent_above, shared)
-            with _packed.kept(_packed.of_users(contributions).mapInArrow(prune, _VALUES)) as pruned:
-                yield pruned
+        Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
+        """
+        shared, session = self._frequent(contributions, 1), self._data.sparkSession
+        tasks = self._tasks(shared, BLOCK_TASK_ROWS)
+        sending = groups(session, shared, tasks, ", or take Sips, which sums up fewer items")
+        blocks_in = Tables() if self._context is None else Pairs(session, tasks)
+        steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
+        with ExitStack() as alive:
+            block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
+            made = _packed.made(_packed.of_users(contributions).coalesce(tasks), block)
+            before = alive.enter_context(ExitStack())
+            made = before.enter_context(_kept_if(last > 0 or len(sending) > 1, made))
+            states = _steered(steering, (_packed.sent(made, group) for group in sending))
+            blocks = blocks_in.taken(made)
+            for number in range(1, last + 1):
+                known = alive.enter_context(self._shared(states))
+                made = blocks_in.made(blocks, _tasks.WeighBlocks(self._sealed, number, known))
+                now = alive.enter_context(ExitStack())
+                if number < last or len(sending) > 1:
+                    made = now.enter_context(blocks_in.kept(made))
+                states = _steered(steering, (blocks_in.sent(made, group) for group in sending))
+                before.close()
+                blocks, before = blocks_in.passed(made, number + 1), now
+        return states
 
     def released_set(self, contributions: Any, decided: _core.ExchangePacked) -> _core.ExchangePacked:
         """Return the released set that tasks get: a list, or a filter that is as exact and smaller."""
-        most = BROADCAST_ITEMS if self._context is not None else min(BROADCAST_ITEMS, FUNCTION_ITEMS)
-        if len(decided) <= most * _DECISION_BYTES:
+        if len(decided) <= BROADCAST_ITEMS * _DECISION_BYTES:
             return self._job.released_set(decided)
         released = self._job.released_set(decided, FILTER_BITS)
         with self._shared(released) as shared:
@@ -203,61 +181,6 @@ class Dataflow:
         find = _tasks.FrequentItems(self._sealed, above)
         counts = _packed.not_of_users(contributions)
         return _packed.collected(counts.mapInArrow(find, _PACKED))
-
-    def _steered(self, contributions: Any) -> _core.ExchangePacked:
-        """Run scored rounds in the way that suits the number of items of several users."""
-        if self._context is None:
-            # Plans of blocks would be nested, see `kept`.
-            return self._by_messages(contributions)
-        shared = self._frequent(contributions, 1)
-        tasks = self._number_of_tasks(shared, BLOCK_TASK_ROWS)
-        if tasks is None:
-            return self._by_messages(contributions)
-        return self._in_blocks(contributions, shared, tasks)
-
-    def _in_blocks(
-        self, contributions: Any, shared: _core.ExchangePacked, tasks: int
-    ) -> _core.ExchangePacked:
-        """Run a job for each scored round, which makes new blocks of users, mostly without a shuffle.
-
-        Lost blocks are made again from the contributions. So all that tasks shared lives to the end.
-        """
-        steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
-        with ExitStack() as alive:
-            session = self._data.sparkSession
-            block = _tasks.BlockUsers(self._sealed, alive.enter_context(self._shared(shared)))
-            rows = _packed.of_users(contributions).coalesce(tasks).mapInArrow(block, _VALUES)
-            before = alive.enter_context(ExitStack())
-            if last:
-                rows = before.enter_context(_packed.kept(rows))
-            states = steering.next(_packed.collected(_packed.not_of_users(rows)))
-            blocks = _pairs.values(_packed.of_users(rows))
-            for number in range(1, last + 1):
-                known = alive.enter_context(self._shared(states))
-                made = _pairs.made(blocks, _tasks.WeighBlocks(self._sealed, number, known), session)
-                now = alive.enter_context(ExitStack())
-                if number < last:
-                    made = now.enter_context(_pairs.kept(made))
-                states = steering.next(_pairs.collected(made))
-                before.close()
-                is_shuffled = (number + 1) % UNSHUFFLED_ROUNDS == 0
-                blocks = _pairs.shuffled(made, tasks) if is_shuffled else _pairs.of_users(made)
-                before = now
-            return states
-
-    def _by_messages(self, contributions: Any) -> _core.ExchangePacked:
-        """Run all scored rounds in one Spark job: nothing comes to the driver before the end."""
-        last, users = self._job.rounds - 1, _packed.of_users(contributions)
-        reweight = _tasks.Reweight(self._sealed, self._num_partitions)
-        messages = users.mapInArrow(reweight, _MESSAGES)
-        for number in range(last):
-            states = _packed.together(messages).mapInArrow(_tasks.Steer(self._sealed, number), _STATES)
-            both = users.groupBy("partition").cogroup(states.groupBy("partition"))
-            again = _tasks.reweight_again(self._sealed, self._num_partitions, number + 1)
-            messages = both.applyInArrow(again, _MESSAGES)
-        return _packed.collected(
-            _packed.together(messages).mapInArrow(_tasks.Steer(self._sealed, last), _PACKED)
-        )
 
     def counted(
         self,
@@ -297,15 +220,22 @@ class Dataflow:
         batches: list[Any] = found.to_batches()
         return batches
 
-    @contextmanager
-    def _shared(self, value: _core.ExchangePacked | None) -> Iterator[Any]:
-        """Seal a value and send it to every executor once, where the session can do that."""
-        sealed = None if value is None else self._job.sealed(value)
-        if self._context is None or sealed is None:
-            yield sealed
-            return
-        broadcast = self._context.broadcast(sealed)
-        try:
-            yield broadcast
-        finally:
-            broadcast.destroy()
+    def _shared(self, value: _core.ExchangePacked | None) -> AbstractContextManager[Any]:
+        """Seal a value and send it to every executor once."""
+        return for_tasks(self._data.sparkSession, None if value is None else self._job.sealed(value))
+
+
+def _kept_if(is_kept: bool, made: Any) -> AbstractContextManager[Any]:  # noqa: FBT001 - it has no default
+    return _packed.kept(made) if is_kept else nullcontext(made)
+
+
+def _weights(rows: Any, sending: list[range]) -> _core.ExchangePacked:
+    """Return what the tasks of a plain round sent, one group of them after the other."""
+    return reduce(_core.ExchangePacked.added_up, (_packed.sent(rows, group) for group in sending))
+
+
+def _steered(steering: _core.ExchangeSteering, sent: Iterator[_core.ExchangePacked]) -> _core.ExchangePacked:
+    """Return the states after a scored round, or all decisions, given what the groups of tasks sent."""
+    for of_group in sent:
+        steering.take(of_group)
+    return steering.next()

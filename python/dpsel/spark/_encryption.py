@@ -10,7 +10,7 @@ from dpsel.budget._strength import warn_caller
 from dpsel.exceptions import InvalidParameterError, UnencryptedSparkWarning
 from dpsel.spark._sharing import RESERVED, SETTING, is_redacted
 
-__all__ = ["Unencrypted", "check_encryption"]
+__all__ = ["Unencrypted", "check_encryption", "settings"]
 
 #: The reaction if Spark leaves a part of a release unencrypted.
 Unencrypted = Literal["warn", "refuse", "accept"]
@@ -53,7 +53,7 @@ def check_encryption(session: Any, unencrypted: Unencrypted, *, with_secret_file
 
 def _exposed(session: Any, *, redacted: bool, with_secret_file: bool) -> list[str]:
     """Return a sentence for each part of a release that others can see."""
-    value = _settings(session)
+    value = settings(session)
     found = []
     if not _is_on(value("spark.io.encryption.enabled")):
         has_properties = getattr(session, "_sc", None) is not None
@@ -66,7 +66,7 @@ def _exposed(session: Any, *, redacted: bool, with_secret_file: bool) -> list[st
     return found
 
 
-def _settings(session: Any) -> Any:
+def settings(session: Any) -> Any:
     """Return the function that gives a setting of the application, or an empty text."""
     context = getattr(session, "_sc", None)
     if context is None:

@@ -10,7 +10,9 @@ from dpsel import _core
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["collected", "kept", "level", "not_of_users", "of_users", "together"]
+__all__ = ["collected", "kept", "level", "made", "not_of_users", "of_users", "sent", "together"]
+
+_VALUES = "partition int, packed binary"
 
 
 @contextmanager
@@ -47,6 +49,11 @@ def _frame(session: Any, rows: Any, made: Any) -> Any:
     return DataFrame(session._jsparkSession.createDataFrame(rows, made._jdf.schema()), session)  # noqa: SLF001
 
 
+def made(of: Any, task: Any) -> Any:
+    """Let tasks make rows of a partition and a packed value."""
+    return of.mapInArrow(task, _VALUES)
+
+
 def of_users(rows: Any) -> Any:
     """Leave out the user counts, or what goes to the driver."""
     return rows.where("partition >= 0")
@@ -60,6 +67,12 @@ def not_of_users(rows: Any) -> Any:
 def together(rows: Any) -> Any:
     """Bring the rows of a partition together, one partition after the other."""
     return rows.repartition("partition").sortWithinPartitions("partition")
+
+
+def sent(made: Any, tasks: range) -> _core.ExchangePacked:
+    """Run a job; return what these tasks made for the driver."""
+    of_tasks = f"spark_partition_id() >= {tasks.start} and spark_partition_id() < {tasks.stop}"
+    return collected(not_of_users(made).where(of_tasks))
 
 
 def collected(made: Any) -> _core.ExchangePacked:

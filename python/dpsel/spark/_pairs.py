@@ -18,9 +18,9 @@ from dpsel.spark import _packed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Pairs", "collected", "kept", "made", "of_users", "shuffled", "values"]
+__all__ = ["Pairs", "kept", "made", "of_users", "sent", "shuffled", "values"]
 
-#: The number of values of users, plus the number of their task; and the number of values for the driver.
+#: The numbers of values of users, and of values for the driver, each plus the number of their task.
 #: Smaller ones would come to Java as numbers of another type. With larger ones Java would divide tasks
 #: unevenly.
 _USERS: Final = 2**31
@@ -87,9 +87,9 @@ class _Numbered:
     def __call__(self, number: int, taken: Iterable[bytes]) -> Iterator[Any]:
         """Work through the values of a task, and give numbers and values in turns."""
         for partition, value in self.task(taken):
-            yield (_USERS + number if partition >= 0 else _DRIVER).to_bytes(8, "big")
+            yield ((_USERS if partition >= 0 else _DRIVER) + number).to_bytes(8, "big")
             yield value
-        yield _DRIVER.to_bytes(8, "big")
+        yield (_DRIVER + number).to_bytes(8, "big")
         yield _END
 
 
@@ -135,8 +135,8 @@ def shuffled(pairs: Pairs, tasks: int) -> Any:
     return _rdd(of_users.partitionBy(partitioner).values(), pairs.context)
 
 
-def collected(pairs: Pairs) -> _core.ExchangePacked:
-    """Run a job; what its tasks send to the driver never is a variable that a traceback shows.
+def sent(pairs: Pairs, tasks: range) -> _core.ExchangePacked:
+    """Run a job; what these tasks made for the driver never is a variable that a traceback shows.
 
     PySpark takes the end of a stream for the end of the values, also where the JVM has failed to write the
     rest. So each task's last value has to be there.
@@ -147,10 +147,12 @@ def collected(pairs: Pairs) -> _core.ExchangePacked:
     from pyspark.errors.exceptions.captured import unwrap_spark_exception
 
     with unwrap_spark_exception():
-        sent = _Sent(pairs.between(_DRIVER, _DRIVER).values().collect())
-    if sent.ends() != pairs.java.getNumPartitions():
+        numbers = _DRIVER + tasks.start, _DRIVER + tasks.stop - 1
+        found = _Sent(pairs.between(*numbers).values().collect())
+    # There may be fewer tasks than were asked for.
+    if found.ends() != len(range(pairs.java.getNumPartitions())[tasks.start : tasks.stop]):
         raise InternalError("some of what the tasks of a round sent did not arrive; please report this")
-    return sent.packed()
+    return found.packed()
 
 
 class _Sent:

@@ -87,6 +87,7 @@ def select_partitions(
             cannot be run on a cluster.
         SchemaError: If a column is missing or has a type that cannot be a user or an item.
         DataError: If the rows break a rule, such as a null user, or change between two reads.
+        MemoryLimitError: If the sums of a round may exceed ``spark.driver.maxResultSize``.
         CalibrationError: If no noise and threshold meet the guarantee.
     """
     columns = named_columns(user, item)

@@ -14,7 +14,7 @@ from dpsel.spark._schema import as_declared
 from dpsel.spark._worker import keep_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dpsel import _core
     from dpsel.spark._sharing import Sealed
@@ -23,21 +23,17 @@ __all__ = [
     "BlockUsers",
     "Count",
     "CountReleased",
-    "Decide",
     "Encode",
     "FalsePositives",
     "FilterCandidates",
     "FrequentItems",
     "Name",
     "NoisyCounts",
-    "Prune",
+    "OfValues",
     "PruneAndWeigh",
-    "Reweight",
-    "Steer",
     "Total",
     "Weigh",
     "WeighBlocks",
-    "reweight_again",
 ]
 
 
@@ -100,20 +96,14 @@ class FrequentItems(_Task):
 
 
 @dataclass(frozen=True)
-class Prune(_Task):
-    """Reduce each user to the data that the rounds need: its number of items, and its candidates."""
+class PruneAndWeigh(_Task):
+    """Reduce each user to the data that the rounds need: its number of items, and its candidates.
+
+    It also adds up the weights of the first round for the driver.
+    """
 
     frequent_above: int
     frequent: Any = field(repr=False)
-
-    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
-        """Return the compiled task."""
-        return job.prune(self.frequent_above, None if self.frequent is None else _value(self.frequent))
-
-
-@dataclass(frozen=True)
-class PruneAndWeigh(Prune):
-    """Reduce each user, given user counts, and add up the weights of the first round for the driver."""
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
@@ -122,79 +112,14 @@ class PruneAndWeigh(Prune):
 
 @dataclass(frozen=True)
 class Weigh(_Task):
-    """Add up the weights of a round, without items released before or that the round cannot release.
+    """Add up the weights of a round, without items released before or that the round cannot release."""
 
-    Without partitions they go to the driver.
-    """
-
-    num_partitions: int | None
     round: int
     released: Any = field(repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.weigh(self.num_partitions, self.round, _value(self.released))
-
-
-@dataclass(frozen=True)
-class Decide(_Task):
-    """Decide the items of a round."""
-
-    round: int
-
-    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
-        """Return the compiled task."""
-        return job.decide(self.round)
-
-
-@dataclass(frozen=True)
-class Reweight(_Task):
-    """Weigh the first scored round."""
-
-    num_partitions: int
-
-    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
-        """Return the compiled task."""
-        return job.reweight(self.num_partitions, 0)
-
-
-def reweight_again(sealed: Sealed, num_partitions: int, number: int) -> Callable[[Any, Any], Any]:
-    """Weigh a later scored round.
-
-    The function takes the contributions and the states of items of one partition.
-    """
-
-    def reweight(contributions: Any, states: Any) -> Any:
-        import pyarrow as pa
-
-        task = sealed.open().reweight(num_partitions, number)
-        for batch in states.to_batches() + contributions.to_batches():
-            task.push(batch)
-        made = [pa.record_batch(batch) for batch in task.finish()]
-        # PySpark refuses bytes of another width than it hands over, which a setting decides.
-        width = contributions.schema.field("packed").type
-        return _messages(made, pa.binary()).cast(_messages([], width).schema)
-
-    return reweight
-
-
-def _messages(made: list[Any], packed: Any) -> Any:
-    import pyarrow as pa
-
-    kinds = {"partition": pa.int32(), "source": pa.int32(), "packed": packed}
-    fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
-    return pa.Table.from_batches(made, pa.schema(fields))
-
-
-@dataclass(frozen=True)
-class Steer(_Task):
-    """Score the items of a round, and steer the next one."""
-
-    round: int
-
-    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
-        """Return the compiled task."""
-        return job.steer(self.round)
+        return job.weigh(self.round, _value(self.released))
 
 
 @dataclass(frozen=True)
@@ -209,8 +134,22 @@ class BlockUsers(_Task):
 
 
 @dataclass(frozen=True)
-class _OfValues(_Task):
-    """Takes packed values that are in no table, and gives partitions with packed values."""
+class WeighBlocks(_Task):
+    """Weigh a later scored round on blocks, and decide the items that one user alone holds."""
+
+    round: int
+    states: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.weigh_blocks(self.round, _value(self.states))
+
+
+@dataclass(frozen=True)
+class OfValues:
+    """A task that takes packed values that are in no table, and gives partitions with packed values."""
+
+    task: _Task
 
     def __call__(self, values: Iterable[Any]) -> Iterator[Any]:
         """Work through the values of a partition."""
@@ -227,21 +166,9 @@ class _OfValues(_Task):
         no_partition = pa.Array.from_buffers(pa.int32(), 1, [None, integers(0)])
 
         batches = (pa.record_batch({"partition": no_partition, "packed": column(value)}) for value in values)
-        for batch in super().__call__(batches):
+        for batch in self.task(batches):
             for place, partition in enumerate(batch.column(0).to_pylist()):
                 yield partition, batch.column(1)[place].as_buffer()
-
-
-@dataclass(frozen=True)
-class WeighBlocks(_OfValues):
-    """Weigh a later scored round on blocks, and decide the items that one user alone holds."""
-
-    round: int
-    states: Any = field(repr=False)
-
-    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
-        """Return the compiled task."""
-        return job.weigh_blocks(self.round, _value(self.states))
 
 
 @dataclass(frozen=True)

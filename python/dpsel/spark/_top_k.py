@@ -86,6 +86,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         InvalidParameterError: If a parameter is out of range or does not fit another one.
         SchemaError: If a column is missing or has a type that cannot be a user or an item.
         DataError: If the rows break a rule, such as a null user, or change between two reads.
+        MemoryLimitError: If the sums of a round may exceed ``spark.driver.maxResultSize``.
         CalibrationError: If the budget is too small.
     """
     columns = named_columns(user, item)

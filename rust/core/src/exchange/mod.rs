@@ -7,12 +7,9 @@
 //! | stage | takes | makes | goes to |
 //! |---|---|---|---|
 //! | [`Encode`] | rows of the table | packed contributions and user counts | contributions, by user; counts, by item hash |
-//! | [`FrequentItems`] | user counts | the counts of frequent items | every [`Prune`] |
+//! | [`FrequentItems`] | user counts | the counts of frequent items | every [`Prune`] or [`BlockUsers`] |
 //! | [`Prune`] | packed contributions | pruned contributions | every [`Weigh`] |
-//! | [`Weigh`] | pruned contributions | packed weights | [`Decide`], by item, or on the driver |
-//! | [`Decide`] | packed weights | decisions | every [`Weigh`] of the next round, as a [`ReleasedSet`] |
-//! | [`Reweight`] | packed contributions, item states | messages | [`Steer`], by item |
-//! | [`Steer`] | messages | item states; in the last round decisions | the users who hold the item |
+//! | [`Weigh`] | pruned contributions | packed weights | [`decided`]; its decisions to every [`Weigh`] of the next round, as a [`ReleasedSet`] |
 //! | [`BlockUsers`] | packed contributions, counts of shared items | blocks of users; sums of weights of shared items | [`WeighBlocks`]; [`Steering`] |
 //! | [`WeighBlocks`] | blocks of users, states of shared items | the same; in the last round decisions | the same |
 //! | [`Count`] | packed contributions | packed counts | [`Total`], by item |
@@ -42,15 +39,13 @@ mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
 pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, decided, most_sums};
+pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, added_up, decided, most_sums};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;
-pub use items::{
-    Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
-};
+pub use items::{Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions};
 pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
 pub use rows::{
-    Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
+    Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Weigh,
 };
 pub use stage::{Both, Stage};
 pub(crate) use wire::{

@@ -34,7 +34,7 @@ impl ExchangeJob {
         self.job.spec().calibration.rounds.len()
     }
 
-    /// Whether the rounds score and reweight.
+    /// Whether the rounds score.
     #[getter]
     fn is_steered(&self) -> bool {
         self.job.is_steered()
@@ -62,18 +62,8 @@ impl ExchangeJob {
         ExchangeTask::new(self.job.frequent_items(frequent_above))
     }
 
-    /// The task that keeps of each user what the rounds need. With the counts of frequent items, it keeps only the
-    /// items that some round can release.
-    #[pyo3(signature = (frequent_above=0, frequent=None))]
-    fn prune(&self, frequent_above: u32, frequent: Option<&[u8]>) -> PyResult<ExchangeTask> {
-        guarded(|| {
-            let unpack = |frequent| UserCounts::unpack(frequent_above, self.opened(frequent)?.bytes());
-            self.job.prune(frequent.map(unpack).transpose()?)
-        })
-        .map(ExchangeTask::new)
-    }
-
-    /// The same task, which also weighs the first round for the driver.
+    /// The task that keeps of each user what the rounds need, given the counts of frequent items, and weighs the first
+    /// round for the driver.
     fn prune_and_weigh(&self, frequent_above: u32, frequent: &[u8]) -> PyResult<ExchangeTask> {
         guarded(|| {
             let users = UserCounts::unpack(frequent_above, self.opened(frequent)?.bytes())?;
@@ -82,30 +72,14 @@ impl ExchangeJob {
         .map(ExchangeTask::new)
     }
 
-    /// The task that weighs a round without the items released before, for the tasks that decide or, without a number
-    /// of partitions, for the driver.
-    fn weigh(&self, num_partitions: Option<u32>, round: u32, released: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.weigh(num_partitions, round, self.opened_set(released)?)).map(ExchangeTask::new)
-    }
-
-    /// The task that decides a round.
-    fn decide(&self, round: u32) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.decide(round)).map(ExchangeTask::new)
+    /// The task that weighs a round for the driver, without the items released before.
+    fn weigh(&self, round: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.weigh(round, self.opened_set(released)?)).map(ExchangeTask::new)
     }
 
     /// The decisions of a round, given the weights that all tasks sent to the driver.
     fn decided(&self, py: Python<'_>, round: u32, sent: &ExchangePacked) -> PyResult<ExchangePacked> {
         py.detach(|| guarded(|| decided(&self.job, round, &sent.packed))).map(ExchangePacked::from)
-    }
-
-    /// The task that weighs a scored round.
-    fn reweight(&self, num_partitions: u32, round: u32) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.reweight(num_partitions, round)).map(ExchangeTask::new)
-    }
-
-    /// The task that scores a round, and steers the next one.
-    fn steer(&self, round: u32) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.steer(round)).map(ExchangeTask::new)
     }
 
     /// The task that puts users into blocks and weighs the first scored round, given the user counts of all items with

@@ -1,6 +1,6 @@
 //! Packed values on the driver.
 
-use dpsel_core::exchange::Packed;
+use dpsel_core::exchange::{Packed, added_up};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 
@@ -32,6 +32,11 @@ impl ExchangePacked {
     /// These values, followed by others.
     fn followed_by(&self, more: &Self) -> Self {
         self.packed.with(&more.packed).into()
+    }
+
+    /// These weights and others, one weight for each item.
+    fn added_up(&self, py: Python<'_>, more: &Self) -> PyResult<Self> {
+        py.detach(|| guarded(|| added_up(&self.packed, &more.packed))).map(Self::from)
     }
 
     /// Number of bytes.

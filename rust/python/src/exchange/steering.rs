@@ -1,6 +1,6 @@
 //! The driver's part of scored rounds on blocks of users.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dpsel_core::exchange::{self, most_sums};
 use pyo3::prelude::*;
@@ -24,15 +24,25 @@ impl ExchangeSteering {
         Self { steering: Mutex::new(exchange::Steering::new(job.job.clone())) }
     }
 
-    /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
-    fn next(&self, py: Python<'_>, sent: &ExchangePacked) -> PyResult<ExchangePacked> {
-        let next = || self.steering.lock().unwrap_or_else(PoisonError::into_inner).next(&sent.packed);
-        py.detach(|| guarded(next)).map(ExchangePacked::from)
+    /// Take what some tasks of a round sent.
+    fn take(&self, py: Python<'_>, sent: &ExchangePacked) -> PyResult<()> {
+        py.detach(|| guarded(|| self.locked().take(&sent.packed)))
+    }
+
+    /// End a round. Returns the states for the next round; after the last round, all decisions.
+    fn next(&self, py: Python<'_>) -> PyResult<ExchangePacked> {
+        py.detach(|| guarded(|| self.locked().next())).map(ExchangePacked::from)
     }
 
     /// The most sums of weights that tasks send together in a round, given the user counts of shared items.
     #[staticmethod]
     fn most_sums(shared: &ExchangePacked, tasks: u32) -> PyResult<u64> {
         guarded(|| most_sums(&shared.packed, tasks))
+    }
+}
+
+impl ExchangeSteering {
+    fn locked(&self) -> MutexGuard<'_, exchange::Steering> {
+        self.steering.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,15 +1,30 @@
-//! Rounds that the driver decides, where the weights of all tasks fit there.
+//! Plain rounds are decided on the driver, from the weights that tasks send there.
 
 use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
 use crate::Result;
 use crate::exchange::items::{Decide, OnItems, sum_up};
-use crate::exchange::wire::{Packed, unpack_weights};
+use crate::exchange::wire::{Packed, add_up, push_weight, unpack_weights};
 use crate::random::Digest;
 
 /// The least bytes of a packed weight.
 const WEIGHT: usize = size_of::<u128>() + 1;
+
+/// The weights of a round that some tasks sent to the driver, and those of more tasks: one weight for each item.
+///
+/// # Errors
+/// [`Error::Internal`](crate::Error::Internal) if they are damaged.
+pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
+    let bytes = sent.bytes().len() + more.bytes().len();
+    // Allocated once each. Growing would leave a copy behind that is not wiped.
+    let (mut weights, mut sums) = (Vec::with_capacity(bytes / WEIGHT), Vec::with_capacity(bytes));
+    let read = [sent, more].iter().try_for_each(|sent| unpack_weights(sent.bytes(), &mut weights));
+    add_up(&mut weights);
+    weights.iter().for_each(|(item, weight)| push_weight(*item, *weight, &mut sums));
+    wipe(&mut weights);
+    read.map(|()| sums.into())
+}
 
 /// The decisions of a round, counted from 0, on the weights that all tasks sent to the driver.
 ///
@@ -29,7 +44,7 @@ pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
     done.map(|()| decided.into())
 }
 
-fn wipe(weights: &mut [(Digest, u64)]) {
+pub(super) fn wipe(weights: &mut [(Digest, u64)]) {
     for (item, weight) in weights {
         item.0.zeroize();
         weight.zeroize();

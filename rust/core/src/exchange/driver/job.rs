@@ -8,10 +8,9 @@ use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
+use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
-    ReweightedRound, Sizes, Weigh,
+    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Sizes, Weigh,
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
@@ -72,8 +71,8 @@ impl ExchangeJob {
         &self.key
     }
 
-    /// Whether the rounds score and reweight: [`ExchangeJob::reweight`] and [`ExchangeJob::steer`] are their stages
-    /// then, instead of [`ExchangeJob::weigh`] and [`ExchangeJob::decide`].
+    /// Whether the rounds score: [`ExchangeJob::block_users`] and [`ExchangeJob::weigh_blocks`] are their stages then,
+    /// instead of [`ExchangeJob::prune_and_weigh`] and [`ExchangeJob::weigh`].
     #[must_use]
     pub fn is_steered(&self) -> bool {
         self.spec.calibration.scoring().is_some()
@@ -88,11 +87,10 @@ impl ExchangeJob {
         Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
     }
 
-    /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
-    /// released in any round, whatever its users give it.
+    /// The number of users above which an item counts as frequent, at least 1. With this number or fewer, hardly any
+    /// item is released in any round, whatever its users give it, unless a single user can have an item released.
     ///
-    /// User counts save work only if the number is above 0. The released items do not depend on it, only the amount
-    /// that is sent.
+    /// The released items do not depend on it, only the amount that is sent.
     #[must_use]
     pub fn frequent_above(&self) -> u32 {
         const HARDLY: f64 = 1e-3;
@@ -102,7 +100,7 @@ impl ExchangeJob {
             let weight = i128::from(users) * i128::from(UNIT);
             rounds.iter().all(|round| round.rule.keep_probability(weight) <= HARDLY)
         };
-        let (mut rare, mut above) = (0, MOST);
+        let (mut rare, mut above) = (1, MOST);
         while above - rare > 1 {
             let middle = rare.midpoint(above);
             if is_rare(middle) { rare = middle } else { above = middle }
@@ -116,30 +114,15 @@ impl ExchangeJob {
         FrequentItems::new(frequent_above)
     }
 
-    /// The stage that reduces each user to the data that the rounds need. With user counts, it keeps only the items
-    /// that some round can release.
-    ///
-    /// # Errors
-    /// A rule that cannot be made ready.
-    pub fn prune(&self, users: Option<UserCounts>) -> Result<Prune> {
-        let candidates = users.map(|users| self.candidates(users)).transpose()?;
-        Ok(Prune::new(self.bound()?, &self.key, candidates, self.sizes))
-    }
-
-    /// The same, and the weights of the first round for the driver.
+    /// The stage that reduces each user to the data that the rounds need, the items that some round can release among
+    /// them, and weighs the first round.
     ///
     /// # Errors
     /// No rounds; a rule that cannot be made ready.
     pub fn prune_and_weigh(&self, users: UserCounts) -> Result<Both<Prune, Weigh>> {
-        Ok(Both::new(self.prune(Some(users))?, self.weigh(None, 0, ReleasedSet::default())?))
-    }
-
-    /// What finds the items that some round can release.
-    ///
-    /// # Errors
-    /// A rule that cannot be made ready.
-    fn candidates(&self, users: UserCounts) -> Result<Candidates> {
-        Ok(Candidates::new(users, self.deciders()?))
+        let candidates = Candidates::new(users, self.deciders()?);
+        let prune = Prune::new(self.bound()?, &self.key, candidates, self.sizes);
+        Ok(Both::new(prune, self.weigh(0, ReleasedSet::default())?))
     }
 
     /// What the rounds can release.
@@ -163,66 +146,23 @@ impl ExchangeJob {
     }
 
     /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
-    /// cannot release. Without `partitions` the weights go to the driver, which decides them by
-    /// [`decided`](super::decided).
-    ///
-    /// # Errors
-    /// A number of partitions out of range; a round that does not exist; a rule that cannot be made ready.
-    pub fn weigh(&self, partitions: Option<u32>, number: u32, released: ReleasedSet) -> Result<Weigh> {
-        let partitions = partitions.map(Partitions::new).transpose()?;
-        let decider = self.decider(number, false)?;
-        Ok(Weigh::new(partitions, self.bound()?, self.round(number)?, decider, released, self.sizes))
-    }
-
-    /// The stage that decides a round, counted from 0.
+    /// cannot release. The driver decides by [`decided`](super::decided).
     ///
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready.
-    pub fn decide(&self, round: u32) -> Result<Sum<Decide>> {
-        Ok(Sum::new(self.decide_items(round)?))
+    pub fn weigh(&self, number: u32, released: ReleasedSet) -> Result<Weigh> {
+        let decider = self.decider(number, false)?;
+        Ok(Weigh::new(self.bound()?, self.round(number)?, decider, released, self.sizes))
     }
 
     /// What decides whole weights of a round, counted from 0.
     ///
     /// # Errors
-    /// As [`ExchangeJob::decide`].
+    /// A round that does not exist; a rule that cannot be made ready.
     pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
         let (decider, words) = self.decider(round, self.spec.with_weights)?;
         let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
         Ok(Decide::new(decider, words, lowered))
-    }
-
-    /// The stage that weighs a scored round, counted from 0.
-    ///
-    /// # Errors
-    /// A number of partitions out of range; rounds that do not score.
-    pub fn reweight(&self, partitions: u32, round: u32) -> Result<Reweight> {
-        let Some((rounds, publish)) = self.spec.calibration.scoring() else {
-            return Err(UNSCORED);
-        };
-        let Some([earlier @ .., scoring]) = rounds.get(..=round as usize) else {
-            return Err(NO_ROUND);
-        };
-        let round = ReweightedRound {
-            budgets: publish.budgets(),
-            share: scoring.share,
-            is_first: earlier.is_empty(),
-            is_last: scoring.publish.is_some(),
-        };
-        let (bound, partitions) = (self.bound()?, Partitions::new(partitions)?);
-        Ok(Reweight::new(bound, self.key.clone(), partitions, round))
-    }
-
-    /// The stage that scores a round, counted from 0, and steers the next one.
-    ///
-    /// # Errors
-    /// A round that does not exist or does not score.
-    pub fn steer(&self, round: u32) -> Result<Steer> {
-        if !self.is_steered() {
-            return Err(UNSCORED);
-        }
-        let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        Ok(Steer::new(decider, words, self.sizes.returned))
     }
 
     /// The stage that puts users into blocks and weighs the first scored round. `users` has the numbers of users of all

@@ -7,7 +7,7 @@ mod selection;
 mod steering;
 mod top_k;
 
-pub use deciding::decided;
+pub use deciding::{added_up, decided};
 pub use job::{ExchangeJob, JobSpec};
 pub(crate) use named::items_of;
 pub use selection::Selection;

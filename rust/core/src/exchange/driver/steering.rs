@@ -1,7 +1,6 @@
 //! The items that several users hold, on the driver, while tasks have the users in blocks.
 
-use zeroize::Zeroize;
-
+use super::deciding::wipe;
 use super::job::ExchangeJob;
 use crate::exchange::blocks::{Items, MOST_SHARED};
 use crate::exchange::wire::{
@@ -29,38 +28,51 @@ pub struct Steering {
     round: u32,
     /// All items that several users may hold, in order of their digests. The code of an item is its place.
     items: Items,
+    /// The sums of the first round, each item once.
+    sums: Vec<(Digest, u64)>,
+    /// Decisions about items that one user alone holds.
+    released: Vec<u8>,
 }
 
 impl Steering {
     /// Before the first round.
     #[must_use]
     pub fn new(job: ExchangeJob) -> Self {
-        Self { job, round: 0, items: Items::default() }
+        Self { job, round: 0, items: Items::default(), sums: Vec::new(), released: Vec::new() }
     }
 
-    /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
+    /// Take what some tasks of a round sent.
     ///
     /// # Errors
-    /// [`Error::Internal`] if it is damaged, or if there is no such round; [`Error::Capacity`] for too many items or
-    /// users.
-    pub fn next(&mut self, sent: &Packed) -> Result<Packed> {
-        let (is_first, mut sums, mut released) = (self.round == 0, Vec::new(), Vec::new());
+    /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many users.
+    pub fn take(&mut self, sent: &Packed) -> Result<()> {
+        let Self { items, sums, released, .. } = self;
+        let is_first = self.round == 0;
         each_part(sent.bytes(), |contents, part| match contents {
-            PartContents::ByDigest if is_first => unpack_weights(part, &mut sums),
-            PartContents::ByCode if !is_first => each_sum(part, |code, sum| self.items.give(code, sum)),
+            PartContents::ByDigest if is_first => unpack_weights(part, sums),
+            PartContents::ByCode if !is_first => each_sum(part, |code, sum| items.give(code, sum)),
             PartContents::ByDigest | PartContents::ByCode => Err(OTHER_ITEMS),
             PartContents::Decisions => {
                 released.extend_from_slice(part);
                 Ok(())
             }
         })?;
+        add_up(sums);
+        Ok(())
+    }
+
+    /// End a round, all of whose tasks have sent. Returns the states for the next round; after the last round, all
+    /// decisions.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no such round; [`Error::Capacity`] for too many items or users.
+    pub fn next(&mut self) -> Result<Packed> {
+        let is_first = self.round == 0;
         if is_first {
-            self.items = items_of(&mut sums)?;
+            self.items = items_of(&self.sums)?;
         }
-        for (digest, sum) in &mut sums {
-            digest.0.zeroize();
-            sum.zeroize();
-        }
+        wipe(&mut self.sums);
+        let mut released = std::mem::take(&mut self.released);
         let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
         let is_last = decider.may_release();
         self.items.decide(&(decider, words), &mut released)?;
@@ -75,8 +87,7 @@ impl Steering {
 }
 
 /// The items of these sums, each once.
-fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Items> {
-    add_up(sums);
+fn items_of(sums: &[(Digest, u64)]) -> Result<Items> {
     if sums.len() > MOST_SHARED {
         return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
     }
@@ -90,5 +101,6 @@ fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Items> {
 impl Drop for Steering {
     fn drop(&mut self) {
         self.items.wipe();
+        wipe(&mut self.sums);
     }
 }

@@ -6,7 +6,7 @@ use crate::exchange::wire::Decisions;
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, ItemState, Outcome};
 
-/// The stage that decides a round.
+/// Decides the items of a round.
 #[derive(Debug)]
 pub struct Decide {
     decider: Decider,

@@ -38,11 +38,10 @@ pub struct Prune {
 }
 
 impl Prune {
-    /// Without `candidates` every item may be released.
     pub(crate) fn new(
         bound: L0Bound,
         key: &ReleaseKey,
-        candidates: Option<Candidates>,
+        candidates: Candidates,
         sizes: Sizes,
     ) -> Self {
         Self {
@@ -102,7 +101,7 @@ struct Pruner {
     /// The most items that a user keeps.
     bound: usize,
     priorities: Priorities,
-    candidates: Option<Candidates>,
+    candidates: Candidates,
     writer: PrunedWriter,
     /// The place in the dictionary of the value of each item that is there.
     places: ByDigest<u32>,
@@ -115,7 +114,7 @@ struct Pruner {
 const NOWHERE: u32 = u32::MAX;
 
 impl Pruner {
-    fn new(bound: L0Bound, key: &ReleaseKey, candidates: Option<Candidates>) -> Self {
+    fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates) -> Self {
         Self {
             bound: bound.get() as usize,
             priorities: Priorities::new(key),
@@ -136,10 +135,9 @@ impl Pruner {
         })
     }
 
-    /// Find the places of these items in the dictionary. Without candidates it has all items, with 0 users.
+    /// Find the places of these items in the dictionary.
     fn look_up(&mut self, items: &[Digest]) {
-        let all = || vec![Some(0); items.len()];
-        let most_users = self.candidates.as_ref().map_or_else(all, |candidates| candidates.most_users(items));
+        let most_users = self.candidates.most_users(items);
         let Self { places, writer, known, .. } = self;
         known.clear();
         known.extend(items.iter().zip(most_users).map(|(&item, users)| {

@@ -8,12 +8,10 @@ pub(crate) struct Sizes {
     /// Weights that are added up before they are sent, which take up to about 120 bytes each. The more wait, the fewer
     /// move.
     pub(crate) weights: usize,
-    /// Bytes of item states that wait before they are returned to their users. The more wait, the larger are the values.
-    pub(crate) returned: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { rows: 1 << 23, weights: 1 << 22, returned: 1 << 24 }
+        Self { rows: 1 << 23, weights: 1 << 22 }
     }
 }

@@ -1,5 +1,4 @@
-//! Pruned contributions become the weights of one round, added up in the task and sent by partition of items or to the
-//! driver.
+//! Pruned contributions become the weights of one round, added up in the task and sent to the driver.
 
 use arrow_array::RecordBatch;
 
@@ -9,8 +8,7 @@ use crate::Result;
 use crate::accounting::L0Bound;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Partitions, PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_by_partition, pack_for_driver,
-    partitioned_values,
+    PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_for_driver, partitioned_values,
 };
 use crate::numeric::widths::{clipped, index};
 use crate::random::{Digest, Words};
@@ -19,8 +17,6 @@ use crate::rounds::{Decider, Round};
 /// The stage that weighs a round.
 #[derive(Debug)]
 pub struct Weigh {
-    /// The partitions of items; none if the weights go to the driver.
-    partitions: Option<Partitions>,
     bound: u32,
     /// The items that earlier rounds released.
     released: ReleasedSet,
@@ -36,7 +32,6 @@ pub struct Weigh {
 impl Weigh {
     /// `decider` and `words` are the rule and the noise of the round. `released` has the items of the rounds before.
     pub(crate) fn new(
-        partitions: Option<Partitions>,
         bound: L0Bound,
         round: &Round,
         (decider, words): (Decider, Words),
@@ -45,7 +40,7 @@ impl Weigh {
     ) -> Self {
         let (weights, most) = (Weights::new(round), sizes.weights);
         let (bound, sums) = (bound.get(), Vec::new());
-        Self { partitions, bound, released, decider, words, weights, most, full: most, sums }
+        Self { bound, released, decider, words, weights, most, full: most, sums }
     }
 
     /// Add the weights of items that the round can release.
@@ -77,21 +72,12 @@ impl Weigh {
         let mut drawn = vec![0; digests.len()];
         self.words.fill(&digests, &mut drawn);
         for ((&(item, users), &sum), word) in dictionary.iter().zip(sums).zip(drawn) {
-            if sum > 0 && (users == 0 || can_release(&self.decider, users, word)) {
+            if sum > 0 && can_release(&self.decider, users, word) {
                 self.sums.push((item, sum));
             }
         }
     }
 
-    fn send(&mut self) -> Result<Vec<RecordBatch>> {
-        add_up(&mut self.sums);
-        let sums = std::mem::take(&mut self.sums);
-        match self.partitions {
-            Some(partitions) => pack_by_partition(sums, partitions),
-            None => pack_for_driver(&sums),
-        }
-        .into_batches()
-    }
 }
 
 impl Stage for Weigh {
@@ -103,15 +89,12 @@ impl Stage for Weigh {
                 self.full = self.most.max(2 * self.sums.len());
             }
         }
-        // The driver gets one sum of each item from each task.
-        if self.partitions.is_none() || self.sums.len() < self.most / 2 {
-            return Ok(Vec::new());
-        }
-        self.send()
+        Ok(Vec::new())
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.send()
+        add_up(&mut self.sums);
+        pack_for_driver(&std::mem::take(&mut self.sums)).into_batches()
     }
 }
 

@@ -93,7 +93,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(counted(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     let engine = Engine::new(selection.job(), table, &rows, 2);
-    let released = engine.decided(-1);
+    let released = engine.decided(1);
     let users = engine.noisy_counts(&released);
     let publish = |selection: &Selection, users: Option<&Decisions>| {
         selection.publish(&[], Decisions::unpack(&released).unwrap(), users, &schema)

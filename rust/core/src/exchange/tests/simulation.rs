@@ -1,6 +1,6 @@
 //! An engine in one process: it does what Spark does between the stages.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -97,10 +97,17 @@ fn of_users(made: &[RecordBatch]) -> Vec<RecordBatch> {
     made.iter().filter(|batch| target(batch) >= 0).cloned().collect()
 }
 
-/// What all tasks send to the driver.
-fn to_driver(made: &[Vec<RecordBatch>]) -> Packed {
-    let sent: Vec<RecordBatch> = made.concat().into_iter().filter(|batch| target(batch) < 0).collect();
-    packed(&sent).into()
+/// What each task sends to the driver.
+fn to_driver(made: &[Vec<RecordBatch>]) -> impl Iterator<Item = Packed> {
+    made.iter().map(|made| {
+        let sent: Vec<RecordBatch> = made.iter().filter(|batch| target(batch) < 0).cloned().collect();
+        packed(&sent).into()
+    })
+}
+
+/// The weights that all tasks send to the driver.
+fn weights(made: &[Vec<RecordBatch>]) -> Packed {
+    to_driver(made).fold(Packed::default(), |sums, sent| added_up(&sums, &sent).unwrap())
 }
 
 /// A stage on some tasks, and another one where its rows have come together.
@@ -151,15 +158,14 @@ impl<'a> Engine<'a> {
         both(&self.contributions, first, second)
     }
 
-    /// The user counts of frequent items; none if the limit is negative.
-    pub(super) fn frequent(&self, frequent_above: i64) -> Option<UserCounts> {
-        let frequent_above = u32::try_from(frequent_above).ok()?;
+    /// The user counts of frequent items.
+    pub(super) fn frequent(&self, frequent_above: u32) -> UserCounts {
         let made: Vec<RecordBatch> = self
             .user_counts
             .iter()
             .flat_map(|part| run(self.job.frequent_items(frequent_above), part))
             .collect();
-        Some(UserCounts::unpack(frequent_above, &packed(&made)).unwrap())
+        UserCounts::unpack(frequent_above, &packed(&made)).unwrap()
     }
 
     /// The released set that tasks get.
@@ -180,42 +186,24 @@ impl<'a> Engine<'a> {
         ReleasedSet::unpack(&set).unwrap()
     }
 
-    pub(super) fn pruned(&self, frequent_above: i64) -> Vec<Vec<RecordBatch>> {
-        let prune = || self.job.prune(self.frequent(frequent_above)).unwrap();
-        self.contributions.iter().map(|part| run(prune(), part)).collect()
-    }
-
-    /// The decisions of all rounds, made by tasks.
-    pub(super) fn decided(&self, frequent_above: i64) -> Vec<u8> {
-        let pruned = self.pruned(frequent_above);
-        let mut released = Vec::new();
-        for round in 0..u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
-            let before = self.released_set(&released);
-            let made = both(
-                &pruned,
-                || self.job.weigh(Some(PARTITIONS), round, before.clone()).unwrap(),
-                || self.job.decide(round).unwrap(),
-            );
-            released.extend(packed(&made));
-        }
-        released
-    }
-
-    /// The same, made by the driver.
-    pub(super) fn decided_by_driver(&self, frequent_above: i64) -> Vec<u8> {
-        let users = self.frequent(frequent_above).unwrap();
+    /// What tasks make of contributions, and send to the driver.
+    pub(super) fn pruned(&self, frequent_above: u32) -> Vec<Vec<RecordBatch>> {
+        let users = self.frequent(frequent_above);
         let prune = || self.job.prune_and_weigh(users.clone()).unwrap();
-        let parts = self.fewer_tasks();
-        let made: Vec<_> = parts.iter().map(|part| run(prune(), part)).collect();
-        let mut sent = to_driver(&made);
-        let mut released = Packed::default();
+        self.fewer_tasks().iter().map(|part| run(prune(), part)).collect()
+    }
+
+    /// The decisions of all plain rounds.
+    pub(super) fn decided(&self, frequent_above: u32) -> Vec<u8> {
+        let made = self.pruned(frequent_above);
+        let (mut sent, mut released) = (weights(&made), Packed::default());
         for round in 0..u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
             released = released.with(&decided(self.job, round, &sent).unwrap());
             let before = self.released_set(released.bytes());
-            let weigh = || self.job.weigh(None, round + 1, before.clone()).unwrap();
+            let weigh = || self.job.weigh(round + 1, before.clone()).unwrap();
             if round + 1 < u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
                 let again: Vec<_> = made.iter().map(|part| run(weigh(), &of_users(part))).collect();
-                sent = to_driver(&again);
+                sent = weights(&again);
             }
         }
         released.bytes().to_vec()
@@ -230,35 +218,14 @@ impl<'a> Engine<'a> {
         parts
     }
 
+    /// The decisions of all scored rounds: users in blocks, and the states of shared items on the driver.
     pub(super) fn steered(&self) -> Vec<u8> {
-        let last = u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() - 1;
-        let mut made = self.both(|| self.job.reweight(PARTITIONS, 0).unwrap(), || self.job.steer(0).unwrap());
-        for round in 1..=last {
-            let states = shuffled(made, 1).concat();
-            let messages = self.by_partition().into_iter().flat_map(|(partition, mut batches)| {
-                let is_mine =
-                    |batch: &&RecordBatch| batch.column(0).as_primitive::<Int32Type>().value(0) == partition;
-                let mine: Vec<RecordBatch> = states.iter().filter(is_mine).cloned().collect();
-                if round % 2 == 1 {
-                    // Each round fetches the rows of a partition anew, in any order.
-                    batches.reverse();
-                }
-                batches.splice(0..0, mine);
-                run(self.job.reweight(PARTITIONS, round).unwrap(), &batches)
-            });
-            let parts = shuffled(messages.collect(), self.contributions.len());
-            made = parts.iter().flat_map(|part| run(self.job.steer(round).unwrap(), part)).collect();
-        }
-        packed(&made)
-    }
-
-    /// The same without messages: users in blocks, and the states of shared items on the driver.
-    pub(super) fn steered_in_blocks(&self) -> Vec<u8> {
         let mut parts = self.fewer_tasks();
         let (mut steering, mut states) = (Steering::new(self.job.clone()), Vec::new());
         let mut made: Vec<_> = parts.iter().map(|part| self.blocks(part, &states)).collect();
         loop {
-            let steered = steering.next(&to_driver(&made)).unwrap();
+            to_driver(&made).for_each(|sent| steering.take(&sent).unwrap());
+            let steered = steering.next().unwrap();
             if states.len() + 1 == self.job.spec().calibration.rounds.len() {
                 return steered.bytes().to_vec();
             }
@@ -275,7 +242,7 @@ impl<'a> Engine<'a> {
 
     /// What a task makes of contributions, and of its own blocks in the rounds after these states.
     fn blocks(&self, part: &[RecordBatch], states: &[Packed]) -> Vec<RecordBatch> {
-        let first = run(self.job.block_users(self.frequent(1).unwrap()).unwrap(), part);
+        let first = run(self.job.block_users(self.frequent(1)).unwrap(), part);
         (1..).take(states.len()).fold(first, |made, round| self.next_blocks(&made, round, states))
     }
 
@@ -288,15 +255,6 @@ impl<'a> Engine<'a> {
         let set = self.released_set(released);
         let count = || self.job.count_released(PARTITIONS, set.clone()).unwrap();
         Decisions::unpack(&packed(&self.both(count, || self.job.noisy_counts().unwrap()))).unwrap()
-    }
-
-    pub(super) fn by_partition(&self) -> Vec<(i32, Vec<RecordBatch>)> {
-        let mut found: BTreeMap<i32, Vec<RecordBatch>> = BTreeMap::default();
-        for batch in self.contributions.concat() {
-            let partition = partitioned_values(&batch).unwrap().next().unwrap().0;
-            found.entry(partition).or_default().push(batch);
-        }
-        found.into_iter().collect()
     }
 
     /// Names, each item once.
@@ -319,18 +277,14 @@ pub(super) fn exchanged(
     rows: &[(i64, i64)],
     request: &SelectRequest,
     tasks: usize,
-    frequent_above: i64,
+    frequent_above: u32,
     filter_bits: Option<NonZeroU32>,
 ) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
     let engine = Engine { filter_bits, ..Engine::new(selection.job(), table, rows, tasks) };
-    let released = match (selection.job().is_steered(), frequent_above) {
-        (true, ..0) => engine.steered(),
-        (true, 0..) => engine.steered_in_blocks(),
-        (false, 0..) if filter_bits.is_none() => engine.decided_by_driver(frequent_above),
-        (false, _) => engine.decided(frequent_above),
-    };
+    let released =
+        if selection.job().is_steered() { engine.steered() } else { engine.decided(frequent_above) };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
     let users = selection.is_counted().then(|| engine.noisy_counts(&released));

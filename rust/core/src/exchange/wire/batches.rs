@@ -1,6 +1,5 @@
 //! Arrow batches between stages: a packed value in each row, with the partition that it goes to.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -8,17 +7,12 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch};
 use arrow_buffer::OffsetBuffer;
 
-use super::bytes::CORRUPT;
 use crate::{Error, Result};
 
 /// Column of the partition that a row goes to.
 const PARTITION: &str = "partition";
-/// Column of the partition of users that a message comes from.
-const SOURCE: &str = "source";
 /// Column of the packed value.
 const PACKED: &str = "packed";
-/// Column of packed states of items.
-const STATES: &str = "states";
 /// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit
 /// of one array.
 const BATCH_BYTES: usize = 1 << 26;
@@ -53,81 +47,6 @@ impl PartitionedValues {
         }
         batches.extend(in_batches(&small, partitioned_batch)?);
         Ok(batches)
-    }
-}
-
-/// What a packed value of a scored round has. Its last byte says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Contents {
-    /// Messages about items, or states of items.
-    Items,
-    /// Drifts of a partition of users, on their way back to it.
-    Drifts,
-}
-
-impl Contents {
-    fn byte(self) -> u8 {
-        match self {
-            Self::Items => 0,
-            Self::Drifts => 1,
-        }
-    }
-
-    /// The contents of a packed value, and the value without its last byte.
-    fn of(packed: &[u8]) -> Result<Marked<'_>> {
-        match packed.split_last() {
-            Some((0, rest)) => Ok((Self::Items, rest)),
-            Some((1, rest)) => Ok((Self::Drifts, rest)),
-            Some(_) | None => Err(CORRUPT),
-        }
-    }
-}
-
-/// One packed value for each partition, to which more can be appended.
-#[derive(Debug, Default)]
-pub(crate) struct PartitionBuffers {
-    buffers: BTreeMap<i32, Vec<u8>>,
-}
-
-impl PartitionBuffers {
-    /// The value of a partition, to be extended.
-    pub(crate) fn to(&mut self, partition: i32) -> &mut Vec<u8> {
-        self.buffers.entry(partition).or_default()
-    }
-
-    /// Bytes of all values.
-    pub(crate) fn bytes(&self) -> usize {
-        self.buffers.values().map(Vec::len).sum()
-    }
-
-    /// All values with their last byte.
-    fn marked(self, contents: Contents) -> Vec<(i32, Vec<u8>)> {
-        let mut rows: Vec<(i32, Vec<u8>)> = self.buffers.into_iter().collect();
-        for (_, packed) in &mut rows {
-            packed.push(contents.byte());
-        }
-        rows
-    }
-
-    /// Batches of messages from one partition of users.
-    ///
-    /// # Errors
-    /// As [`PartitionedValues::into_batches`].
-    pub(crate) fn into_messages(self, contents: Contents, source: i32) -> Result<Vec<RecordBatch>> {
-        let rows = self.marked(contents);
-        in_batches(&rows, |rows| {
-            let sources: ArrayRef = Arc::new(Int32Array::from(vec![source; rows.len()]));
-            batch([(PARTITION, partitions(rows)), (SOURCE, sources), (PACKED, values(rows)?)])
-        })
-    }
-
-    /// Batches of states.
-    ///
-    /// # Errors
-    /// As [`PartitionedValues::into_batches`].
-    pub(crate) fn into_states(self, contents: Contents) -> Result<Vec<RecordBatch>> {
-        let rows = self.marked(contents);
-        in_batches(&rows, |rows| batch([(PARTITION, partitions(rows)), (STATES, values(rows)?)]))
     }
 }
 
@@ -201,25 +120,9 @@ pub(crate) fn partitioned_values(batch: &RecordBatch) -> Result<impl Iterator<It
     Ok(integers(batch, PARTITION)?.iter().copied().zip(bytes(batch, PACKED)?))
 }
 
-/// A packed value of a scored round without its last byte.
-pub(crate) type Marked<'a> = (Contents, &'a [u8]);
-
-/// The partitions, sources and packed values of a batch of messages.
-pub(crate) fn partitioned_messages(batch: &RecordBatch) -> Result<Vec<(i32, i32, Marked<'_>)>> {
-    let routes = integers(batch, PARTITION)?.iter().zip(integers(batch, SOURCE)?);
-    let messages = routes.zip(bytes(batch, PACKED)?);
-    messages.map(|((partition, source), packed)| Ok((*partition, *source, Contents::of(packed)?))).collect()
-}
-
 /// The packed values of a batch, whatever its other columns are.
 pub(super) fn packed_values(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
     bytes(batch, PACKED)
-}
-
-/// The packed states of a batch with their contents; `None` for a batch of contributions.
-pub(crate) fn partitioned_states(batch: &RecordBatch) -> Result<Option<Vec<Marked<'_>>>> {
-    let values = batch.column_by_name(STATES).map(|_| bytes(batch, STATES)).transpose()?;
-    values.map(|values| values.into_iter().map(Contents::of).collect()).transpose()
 }
 
 fn integers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a [i32]> {

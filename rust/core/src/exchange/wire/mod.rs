@@ -9,7 +9,6 @@ mod bytes;
 mod contributions;
 mod decisions;
 mod dictionary;
-mod drifts;
 mod listed;
 mod packed;
 mod partitions;
@@ -21,16 +20,12 @@ mod tests;
 mod user_counts;
 mod weights;
 
-pub(crate) use batches::{
-    Contents, PartitionBuffers, PartitionedValues, packed_batch, partitioned_batch, partitioned_messages,
-    partitioned_states, partitioned_values,
-};
+pub(crate) use batches::{PartitionedValues, packed_batch, partitioned_batch, partitioned_values};
 pub(crate) use by_digest::{ByDigest, add_up};
 pub(crate) use bytes::{VALUE_BYTES, push_digest, take_digest, take_u32};
 pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
-pub(crate) use drifts::{Drifts, take_drift};
 pub(crate) use listed::Lister;
 pub use packed::Packed;
 pub(crate) use partitions::{PartitionRuns, Partitions, TO_DRIVER};
@@ -39,7 +34,4 @@ pub use released_set::ReleasedSet;
 pub(crate) use shared_items::{PartContents, SharedStates, each_part, each_sum, pack_sums};
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
-pub(crate) use weights::{
-    Message, Progress, States, pack_by_partition, pack_for_driver, push_weight, unpack_messages,
-    unpack_states, unpack_weights,
-};
+pub(crate) use weights::{pack_by_partition, pack_for_driver, push_weight, unpack_weights};

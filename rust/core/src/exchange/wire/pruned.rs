@@ -1,7 +1,7 @@
 //! Pruned users as bytes: the number of a user's items, and the items among them that some round can release.
 //!
 //! Layout, all little-endian: the number of items (`u32`) and of users (`u32`); the digests of the items; the most
-//! users of each item (0 if no user counts were made). Then for each user the number of its items, the number of its
+//! users of each item. Then for each user the number of its items, the number of its
 //! kept items, and for each kept item its place among the digests. If the user has more items than the bound, the
 //! number of left out items between this kept item and the one before follows each place. All but the first two and the
 //! digests are integers of variable length.
@@ -71,7 +71,7 @@ impl PrunedWriter {
 /// The pruned users of some partitions.
 #[derive(Debug)]
 pub(crate) struct PrunedUsers<'a> {
-    /// The items, each with the most users that it can have (0 if no user counts were made).
+    /// The items, each with the most users that it can have.
     pub(crate) dictionary: Vec<(Digest, u32)>,
     users: u32,
     body: &'a [u8],

@@ -6,7 +6,6 @@ use super::weights::push_weight;
 use super::*;
 use crate::contributions::ContributionsBuilder;
 use crate::random::{Digest, ReleaseKey};
-use crate::rounds::ItemState;
 use crate::runtime::Control;
 
 proptest! {
@@ -19,29 +18,6 @@ proptest! {
         let mut found = Vec::new();
         unpack_weights(&packed, &mut found).unwrap();
         prop_assert_eq!(found, weights.iter().map(|(item, w)| (Digest(*item), *w)).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn messages_survive(
-        parts in prop::collection::vec((any::<u128>(), any::<u64>(), any::<(i64, u64, u32, u16)>()), 0..50),
-    ) {
-        let messages: Vec<Message> = parts
-            .into_iter()
-            .map(|(item, weight, (noise, given, exposure, importance))| {
-                let before = Progress { state: ItemState { noise, exposure, importance }, weight: given };
-                Message { item: Digest(item), weight, before }
-            })
-            .collect();
-        let (mut packed, mut alone) = (Vec::new(), Vec::new());
-        for message in &messages {
-            message.pack(&mut packed);
-            message.pack_state(&mut alone);
-        }
-        let (mut found, mut states) = (Vec::new(), States::default());
-        unpack_messages(&packed, |message| found.push(message)).unwrap();
-        unpack_states(&alone, &mut states).unwrap();
-        prop_assert!(messages.iter().all(|message| states[&message.item] == message.before));
-        prop_assert_eq!(found, messages);
     }
 
     #[test]
@@ -100,8 +76,6 @@ proptest! {
     #[test]
     fn damaged_values_are_refused(packed in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = unpack_weights(&packed, &mut Vec::new());
-        let _ = unpack_messages(&packed, |_| {});
-        let _ = unpack_states(&packed, &mut States::default());
         let control = Control::default();
         let dictionaries = Dictionaries::new(&ReleaseKey::insecure_test([0; 32]));
         let _ = unpack(&packed, &dictionaries, &ContributionsBuilder::new(&control));

@@ -1,0 +1,67 @@
+"""How many sums the driver of Spark takes together. This needs no Spark."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsel import _core
+from dpsel.exceptions import MemoryLimitError
+from dpsel.spark import _driver
+
+
+def counts_of(users: list[int]) -> _core.ExchangePacked:
+    """The packed user counts of items, of which the n-th is held by so many users."""
+    packed = b"".join(item.to_bytes(4, "little") + bytes([number]) for item, number in enumerate(users))
+    return _core.ExchangePacked([pa.record_batch([pa.array([packed])], ["packed"])])
+
+
+def groups(users: list[int], tasks: int, limit: str, sums: int = 8_000_000) -> list[range]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_driver, "settings", lambda _session: lambda _name: limit)
+        patch.setattr(_driver, "DRIVER_SUMS", sums)
+        return _driver.groups(None, counts_of(users), tasks, ", or do less")
+
+
+@given(
+    st.lists(st.integers(2, 100), max_size=20), st.integers(1, 70), st.integers(1, 400), st.integers(1, 400)
+)
+def test_each_task_sends_once_and_no_group_more_than_the_driver_takes(users, tasks, sums, limit) -> None:
+    if len(users) > limit:
+        with pytest.raises(MemoryLimitError):
+            groups(users, tasks, str(26 * limit), sums)
+        return
+    divided = groups(users, tasks, str(26 * limit), sums)
+    assert [task for group in divided for task in group] == list(range(tasks))
+    for group in divided:
+        sent = sum(min(number, len(group)) for number in users)
+        assert sent <= min(sums, limit) or len(group) == 1
+
+
+def test_few_sums_come_together() -> None:
+    assert groups([100] * 20, 64, "1g") == [range(64)]
+    assert groups([], 64, "") == [range(64)]
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [("260", 10), ("260b", 10), ("1k", 39), (" 1KB", 39), ("0", 200), ("", 200), ("1t", 200)],
+)
+def test_limits_are_read_as_spark_reads_them(limit, most) -> None:
+    """Nothing is no limit, and without a setting it is a gibibyte."""
+    assert len(groups([2] * min(most, 120), 3, limit)) <= 3
+    if most < 200:
+        with pytest.raises(MemoryLimitError):
+            groups([2] * (most + 1), 3, limit)
+
+
+def test_the_refusal_names_what_helps_and_no_count() -> None:
+    with pytest.raises(MemoryLimitError) as caught:
+        groups([7] * 100, 3, "26")
+    assert str(caught.value) == (
+        "the sums of a round may exceed spark.driver.maxResultSize, as there are too many items of several "
+        "users; start Spark with --conf spark.driver.maxResultSize=1g and a driver of twice as much memory, "
+        "or do less"
+    )
