@@ -57,27 +57,22 @@ def test_numbers_of_users(frame, local, mechanism) -> None:
     assert len(set(found["users"].to_pylist())) > 5
 
 
-@pytest.mark.parametrize("sums", [1, 1000], ids=["of each task", "of some tasks"])
+@pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
-def test_sums_come_to_the_driver_group_by_group(spark, frame, local, monkeypatch, mechanism, sums) -> None:
-    """More than it takes together: those of a group of tasks after the other, in every round."""
+def test_sums_come_to_the_driver_group_by_group(frame, local, monkeypatch, mechanism, size) -> None:
+    """As where they are more than it takes together, in every round."""
     monkeypatch.setattr(_dataflow, "TASK_ROWS", 500)
     monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
-    monkeypatch.setattr(_driver, "DRIVER_SUMS", sums)
-    divided, plain = [], _driver.groups
+    sent = []
 
-    def noted(*given: object) -> list[range]:
-        divided.append(plain(*given))
-        return divided[-1]
+    def groups(_session, _counts, tasks, _instead) -> list[range]:
+        sent.append([range(first, min(first + size, tasks)) for first in range(0, tasks, size)])
+        return sent[0]
 
-    monkeypatch.setattr(_dataflow, "groups", noted)
+    monkeypatch.setattr(_dataflow, "groups", groups)
     noisy = {"with_weights": True} if mechanism in NOISY else {}
-    before = spark.sparkContext._jsc.getPersistentRDDs().size()
-    assert same(frame, local, mechanism, num_partitions=40, counts=0.2, **noisy).num_rows > 5
-    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before
-    (groups,) = divided
-    assert len(groups) > 1
-    assert [task for group in groups for task in group] == list(range(groups[-1].stop))
+    assert same(frame, local, mechanism, num_partitions=40, counts=0.2, **noisy).num_rows > 0
+    assert len(sent[0]) > 1
 
 
 @pytest.mark.parametrize("mechanism", PARALLEL, ids=repr)
@@ -118,9 +113,11 @@ def test_more_tasks_than_cores(spark, frame, local, monkeypatch, mechanism) -> N
     assert taken[0] % cores == 0
 
 
+@pytest.mark.parametrize("sums", [_driver.DRIVER_SUMS, 1])
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=10)], ids=repr)
-def test_nothing_stays_kept(spark, frame, local, monkeypatch, mechanism) -> None:
+def test_nothing_stays_kept(spark, frame, local, monkeypatch, mechanism, sums) -> None:
     """After a release and after a failure amid the rounds."""
+    monkeypatch.setattr(_driver, "DRIVER_SUMS", sums)
 
     def kept() -> int:
         return spark.sparkContext._jsc.getPersistentRDDs().size()
