@@ -42,11 +42,11 @@ pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, 
 pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, added_up, decided, most_sums};
 pub(crate) use driver::{items_of, runs_in_pieces};
 pub(crate) use items::checked_weight;
-pub use items::{Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions};
-pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
-pub use rows::{
-    Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Weigh,
+pub use items::{
+    Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions,
 };
+pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
+pub use rows::{Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Weigh};
 pub use stage::{Both, Stage};
 pub(crate) use wire::{
     ByDigest, Dictionaries, Lister, Partitions, item_hash, partitioned_batch, partitioned_values,

@@ -172,7 +172,9 @@ fn stages_refuse_what_is_not_theirs() {
     }
     let damaged = Packed::from(vec![1; 5]);
     assert!(decided(job, 3, &Packed::default()).is_err() && decided(job, 0, &damaged).is_err());
-    assert!(added_up(&Packed::default(), &damaged).is_err() && added_up(&damaged, &Packed::default()).is_err());
+    assert!(
+        added_up(&Packed::default(), &damaged).is_err() && added_up(&damaged, &Packed::default()).is_err()
+    );
     assert!(job.block_users(counts()).is_err());
     assert!(job.weigh_blocks(1, &Packed::default()).is_err());
     assert!(job.weigh(0, ReleasedSet::default()).unwrap().push(table(&rows)).is_err());

@@ -38,12 +38,7 @@ pub struct Prune {
 }
 
 impl Prune {
-    pub(crate) fn new(
-        bound: L0Bound,
-        key: &ReleaseKey,
-        candidates: Candidates,
-        sizes: Sizes,
-    ) -> Self {
+    pub(crate) fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates, sizes: Sizes) -> Self {
         Self {
             pruner: Pruner::new(bound, key, candidates),
             partition: Partition::new(key),

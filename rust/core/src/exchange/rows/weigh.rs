@@ -77,7 +77,6 @@ impl Weigh {
             }
         }
     }
-
 }
 
 impl Stage for Weigh {

@@ -3,8 +3,8 @@
 use super::batches::PartitionedValues;
 use super::bytes::{VALUE_BYTES, push_digest, push_integer, take_digest, take_integer};
 use super::partitions::{Partitions, TO_DRIVER};
-use crate::random::Digest;
 use crate::Result;
+use crate::random::Digest;
 
 /// Append one packed weight.
 pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
