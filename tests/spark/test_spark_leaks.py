@@ -263,7 +263,7 @@ def test_blocks_and_what_comes_from_them_hold_no_names() -> None:
         sent = [batch for batch in made if batch["partition"][0].as_py() < 0]
         made = [batch for batch in made if batch["partition"][0].as_py() >= 0]
         steering.take(_core.ExchangePacked(sent))
-        known = steering.next()
+        known = steering.end_round()
         sealed.append(job.sealed(known))
     assert len(known) > 24
     assert not made

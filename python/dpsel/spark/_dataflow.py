@@ -238,4 +238,4 @@ def _steered(steering: _core.ExchangeSteering, sent: Iterator[_core.ExchangePack
     """Return the states after a scored round, or all decisions, given what the groups of tasks sent."""
     for of_group in sent:
         steering.take(of_group)
-    return steering.next()
+    return steering.end_round()

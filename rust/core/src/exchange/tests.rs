@@ -204,11 +204,11 @@ fn blocks_refuse_pieces_of_a_partition_and_states_of_other_rounds() {
     let sent = Packed::from(packed(&made[made.len() - 1..]));
     let mut steering = Steering::new(selection.job().clone());
     steering.take(&sent).unwrap();
-    let states = steering.next().unwrap();
+    let states = steering.end_round().unwrap();
     // Of the round before, of no round, and of other items.
     assert!(steering.take(&sent).is_err());
     assert!(selection.job().weigh_blocks(12, &states).is_err());
-    let nothing = Steering::new(selection.job().clone()).next().unwrap();
+    let nothing = Steering::new(selection.job().clone()).end_round().unwrap();
     for (states, fits) in [(states, true), (nothing, false)] {
         let mut task = selection.job().weigh_blocks(1, &states).unwrap();
         assert_eq!(task.push(made[0].clone()).is_ok(), fits);
@@ -233,7 +233,7 @@ fn values_that_end_early_make_the_same_decisions() {
     let rows = some_rows();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[5], 9, true), &schema, key()).unwrap();
-    let early = selection.job().clone().with_sizes(Sizes { rows: 200, weights: 64, ..Sizes::default() });
+    let early = selection.job().clone().with_sizes(Sizes { rows: 200, weights: 64 });
     let [whole, early] = [selection.job(), &early].map(|job| Engine::new(job, table, &rows, 2));
     let values =
         |engine: &Engine<'_>| -> usize { engine.pruned(4).concat().iter().map(RecordBatch::num_rows).sum() };

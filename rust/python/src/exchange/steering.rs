@@ -30,8 +30,8 @@ impl ExchangeSteering {
     }
 
     /// End a round. Returns the states for the next round; after the last round, all decisions.
-    fn next(&self, py: Python<'_>) -> PyResult<ExchangePacked> {
-        py.detach(|| guarded(|| self.locked().next())).map(ExchangePacked::from)
+    fn end_round(&self, py: Python<'_>) -> PyResult<ExchangePacked> {
+        py.detach(|| guarded(|| self.locked().end_round())).map(ExchangePacked::from)
     }
 
     /// The most sums of weights that tasks send together in a round, given the user counts of shared items.

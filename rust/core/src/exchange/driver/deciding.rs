@@ -21,7 +21,9 @@ pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
     let (mut weights, mut sums) = (Vec::with_capacity(bytes / WEIGHT), Vec::with_capacity(bytes));
     let read = [sent, more].iter().try_for_each(|sent| unpack_weights(sent.bytes(), &mut weights));
     add_up(&mut weights);
-    weights.iter().for_each(|(item, weight)| push_weight(*item, *weight, &mut sums));
+    for (item, weight) in &weights {
+        push_weight(*item, *weight, &mut sums);
+    }
     wipe(&mut weights);
     read.map(|()| sums.into())
 }

@@ -66,7 +66,7 @@ impl Steering {
     ///
     /// # Errors
     /// [`Error::Internal`] if there is no such round; [`Error::Capacity`] for too many items or users.
-    pub fn next(&mut self) -> Result<Packed> {
+    pub fn end_round(&mut self) -> Result<Packed> {
         let is_first = self.round == 0;
         if is_first {
             self.items = items_of(&self.sums)?;

@@ -225,7 +225,7 @@ impl<'a> Engine<'a> {
         let mut made: Vec<_> = parts.iter().map(|part| self.blocks(part, &states)).collect();
         loop {
             to_driver(&made).for_each(|sent| steering.take(&sent).unwrap());
-            let steered = steering.next().unwrap();
+            let steered = steering.end_round().unwrap();
             if states.len() + 1 == self.job.spec().calibration.rounds.len() {
                 return steered.bytes().to_vec();
             }
