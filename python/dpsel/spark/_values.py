@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +49,9 @@ class _File:
 
 def _as_file(session: Any, sealed: bytes) -> _File:
     """Send a file. Spark keeps it to the end of the session, and nobody can open it after the release."""
-    file: Final = _File(secrets.token_hex(16))
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(prefix="dpsel-") as folder:
+        # A name that no other file of the session has.
+        file = _File(Path(folder).name)
         path = Path(folder, file.name)
         path.write_bytes(sealed)
         session.addArtifacts(str(path), file=True)
