@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.spark import _packed, _pairs, _tasks
 
@@ -18,30 +18,11 @@ if TYPE_CHECKING:
 
     from dpsel import _core
 
-__all__ = ["BlocksIn", "Pairs", "Tables"]
+__all__ = ["Pairs", "Tables"]
 
 #: Pairs are shuffled after this number of rounds. A task has all that they may be made of up to the last
 #: shuffle, which after fifteen rounds of tables was too deep for Java's stack.
 UNSHUFFLED_ROUNDS: Final = 6
-
-
-class BlocksIn(Protocol):
-    """What blocks of users are kept in."""
-
-    def taken(self, rows: Any) -> Any:
-        """Return the blocks among the rows that the tasks of the first round made."""
-
-    def made(self, blocks: Any, task: Any) -> Any:
-        """Return what the tasks of a round make of blocks: new ones, and values for the driver."""
-
-    def kept(self, made: Any) -> AbstractContextManager[Any]:
-        """Keep what tasks made until it is no longer needed."""
-
-    def sent(self, made: Any, tasks: range) -> _core.ExchangePacked:
-        """Return what these tasks made for the driver."""
-
-    def passed(self, made: Any, number: int) -> Any:
-        """Return the blocks that go on to the round of this number."""
 
 
 @dataclass(frozen=True)
@@ -49,21 +30,26 @@ class Tables:
     """Rows of tables without plans."""
 
     def taken(self, rows: Any) -> Any:
+        """Return the blocks among the rows that the tasks of the first round made."""
         return _packed.of_users(rows)
 
     def made(self, blocks: Any, task: Any) -> Any:
+        """Return what the tasks of a round make of blocks: new ones, and values for the driver."""
         return _packed.made(blocks, task)
 
     def kept(self, made: Any) -> AbstractContextManager[Any]:
+        """Keep what tasks made until it is no longer needed."""
         from pyspark import StorageLevel
 
         on_two = StorageLevel(True, True, False, True, 2)
         return nullcontext(made.localCheckpoint(eager=False, storageLevel=on_two))
 
     def sent(self, made: Any, tasks: range) -> _core.ExchangePacked:
+        """Return what these tasks made for the driver."""
         return _packed.sent(made, tasks)
 
     def passed(self, made: Any, number: int) -> Any:  # noqa: ARG002 - no plan grows
+        """Return the blocks that go on to the round of this number."""
         return _packed.of_users(made)
 
 
@@ -75,17 +61,22 @@ class Pairs:
     tasks: int
 
     def taken(self, rows: Any) -> Any:
+        """Return the blocks among the rows that the tasks of the first round made."""
         return _pairs.values(_packed.of_users(rows))
 
     def made(self, blocks: Any, task: Any) -> Any:
+        """Return what the tasks of a round make of blocks: new ones, and values for the driver."""
         return _pairs.made(blocks, _tasks.OfValues(task), self.session)
 
     def kept(self, made: Any) -> AbstractContextManager[Any]:
+        """Keep what tasks made until it is no longer needed."""
         return _pairs.kept(made)
 
     def sent(self, made: Any, tasks: range) -> _core.ExchangePacked:
+        """Return what these tasks made for the driver."""
         return _pairs.sent(made, tasks)
 
     def passed(self, made: Any, number: int) -> Any:
+        """Return the blocks that go on to the round of this number."""
         is_shuffled = number % UNSHUFFLED_ROUNDS == 0
         return _pairs.shuffled(made, self.tasks) if is_shuffled else _pairs.of_users(made)

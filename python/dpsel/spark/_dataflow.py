@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dataflow"]
 
-_VALUES = "partition int, packed binary"
 _PACKED = "packed binary"
 
 #: Larger releases are joined. In every Python worker a list takes 24 bytes an item, and its table, which
@@ -90,7 +89,7 @@ class Dataflow:
         encode = _tasks.Encode(
             self._sealed, self._declared(columns), self._num_partitions, self._job.rounds > 0
         )
-        with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
+        with _packed.kept(_packed.together(_packed.made(self._rows(columns), encode))) as contributions:
             yield contributions
 
     def selected(self, contributions: Any) -> _core.ExchangePacked:
@@ -164,7 +163,7 @@ class Dataflow:
         released = self._job.released_set(decided, FILTER_BITS)
         with self._shared(released) as shared:
             candidates = _tasks.FilterCandidates(self._sealed, self._num_partitions, shared)
-            passed = _packed.of_users(contributions).mapInArrow(candidates, _VALUES)
+            passed = _packed.made(_packed.of_users(contributions), candidates)
             met = _packed.together(passed.union(self._partitioned(decided)))
             found = _packed.collected(met.mapInArrow(_tasks.FalsePositives(self._sealed), _PACKED))
             return released.followed_by(found)
@@ -194,7 +193,7 @@ class Dataflow:
         wanted_set = None if wanted is None else self.released_set(contributions, wanted)
         with self._shared(wanted_set) as shared:
             count = _tasks.Count(self._sealed, self._num_partitions, bounded, shared)
-            counts = _packed.together(_packed.of_users(contributions).mapInArrow(count, _VALUES))
+            counts = _packed.together(_packed.made(_packed.of_users(contributions), count))
             return _packed.collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
     def noisy_counts(self, contributions: Any, released_set: _core.ExchangePacked) -> _core.ExchangePacked:
@@ -203,7 +202,7 @@ class Dataflow:
             return released_set
         with self._shared(released_set) as shared:
             count = _tasks.CountReleased(self._sealed, self._num_partitions, shared)
-            counts = _packed.together(_packed.of_users(contributions).mapInArrow(count, _VALUES))
+            counts = _packed.together(_packed.made(_packed.of_users(contributions), count))
             return _packed.collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
