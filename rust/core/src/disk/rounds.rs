@@ -23,9 +23,8 @@ pub(super) const PLAIN: Held = ("the items that may be released", "run it with d
 const SCORED: Held = ("the items of several users", "pass mechanism=dpsel.Sips(), which holds fewer items");
 
 /// The rounds of one release.
-#[derive(Clone, Copy)]
 pub(super) struct Rounds<'a> {
-    pub(super) job: &'a ExchangeJob,
+    pub(super) job: ExchangeJob,
     pub(super) stages: Stages<'a>,
     pub(super) scratch: &'a Scratch,
 }
