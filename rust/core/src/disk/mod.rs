@@ -20,7 +20,7 @@
 //! | what tasks ask for | `run`, `engine`; which requests are refused: `possible`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
 //! | the rounds | `rounds` |
-//! | plain rounds | `coded`, with `candidates` and `pruned` |
+//! | plain rounds | `coded`, with `candidates` |
 //! | scored rounds | `scored`, with blocks that are `rewritten` |
 //! | codes of items by hash | `numbering` |
 //! | machinery | `stages`, `output`, `by_partition`, `divide`, `memory` |
@@ -39,7 +39,6 @@ mod names;
 mod numbering;
 mod output;
 mod possible;
-mod pruned;
 mod reading;
 mod rewritten;
 mod rounds;

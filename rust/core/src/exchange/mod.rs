@@ -48,7 +48,10 @@ pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
+pub(crate) use rows::{
+    Chances, Lengths, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Sums, Weights,
+    unpacked,
+};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };

@@ -14,7 +14,7 @@ use crate::exchange::rows::{
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Decider, Lowered, Round};
+use crate::rounds::{Decider, Lowered, Round, Turns};
 use crate::task::JobSpec;
 use crate::weighting::{Budgets, UNIT};
 use crate::{Error, Result};
@@ -169,10 +169,17 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// As [`ExchangeJob::decide`].
-    pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
-        let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
-        Ok(Decide::new(decider, words, lowered))
+    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
+        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    }
+
+    /// The order of the rounds.
+    ///
+    /// # Errors
+    /// A least number of users where there can be none.
+    pub(crate) fn turns(&self) -> Result<Turns<'_>> {
+        let JobSpec { calibration, with_weights, min_users, .. } = &*self.spec;
+        Turns::new(calibration, (*with_weights, Lowered::to(*min_users)), &self.key)
     }
 
     /// The stage that weighs a scored round, counted from 0.
