@@ -17,7 +17,7 @@ use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
 use crate::contributions::ItemCode;
 use crate::exchange::{
-    Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Sums, Weights, checked_weight,
+    CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights, checked_weight,
 };
 use crate::random::Digest;
 use crate::rounds::{Deciding, Round};
@@ -72,7 +72,7 @@ impl Rounds<'_> {
         let (pruner, blocks) = (Pruner::new(bound, self.job.key()), Spool::new(self.scratch)?);
         self.stages.each_partition(
             contributions,
-            || (Buffers::new(self), self.stages.writer(&blocks)),
+            || (PruningBuffers::new(self), self.stages.writer(&blocks)),
             |(buffers, writer), number, values| {
                 if coding.needed.load(Ordering::Relaxed) > 0 {
                     return Ok(());
@@ -111,7 +111,7 @@ impl Rounds<'_> {
             let range = first..candidates.min(first + summed);
             self.stages.each_value(
                 &pruned.users,
-                || (Weights::new(round), Sums::new(candidates, range.clone())),
+                || (Weights::new(round), CandidateSums::new(candidates, range.clone())),
                 |(weights, sums), _, packed| {
                     PackedPruned::of(packed)?.weigh(pruned.bound.get(), weights, removed, sums)
                 },
@@ -148,14 +148,14 @@ fn decide(
 }
 
 /// The buffers of one thread that prunes users, kept from partition to partition.
-struct Buffers {
+struct PruningBuffers {
     partition: Partition,
     codes: Vec<u32>,
     pruned: PrunedUsers,
     packed: Vec<u8>,
 }
 
-impl Buffers {
+impl PruningBuffers {
     fn new(rounds: &Rounds<'_>) -> Self {
         Self {
             partition: Partition::new(rounds.job.key()),

@@ -21,17 +21,17 @@ use crate::numeric::widths::clipped;
 use crate::random::{Digest, ReleaseKey};
 use crate::runtime::Control;
 use crate::scratch::{Scratch, ScratchSpace, Stored};
-use crate::task::{self, AfterRounds, Engine, Found, Held, JobSpec, Plan, Rest, Wanted};
+use crate::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
 use crate::{Error, Result};
 
 /// Puts rows into scratch that memory cannot hold.
-pub(super) struct OnDisk<'a> {
+pub(super) struct DiskEngine<'a> {
     key: &'a ReleaseKey,
     stages: Stages<'a>,
     scratch: Scratch,
 }
 
-impl<'a> OnDisk<'a> {
+impl<'a> DiskEngine<'a> {
     /// # Errors
     /// Those of scratch.
     pub(super) fn new(key: &'a ReleaseKey, stages: Stages<'a>, space: ScratchSpace) -> Result<Self> {
@@ -39,7 +39,7 @@ impl<'a> OnDisk<'a> {
     }
 }
 
-impl Engine for OnDisk<'_> {
+impl Engine for DiskEngine<'_> {
     fn control(&self) -> &Control {
         self.stages.control
     }
@@ -67,7 +67,9 @@ impl Engine for OnDisk<'_> {
         let rows = Rows::new(self.key, self.stages, &self.scratch, wanted)?;
         let prepare = |rows: &mut _| plan.lists.remove_from(rows);
         match rows.read(source, (schema.clone(), order.clone()), plan.later, prepare)? {
-            Read::InMemory(rows) => Ok(Box::new(task::Rows::new(rows, plan, (self.key, self.control()))?)),
+            Read::InMemory(rows) => {
+                Ok(Box::new(task::MemoryRows::new(rows, plan, (self.key, self.control()))?))
+            }
             Read::Stored(rows) => {
                 let (mut rows, stages) = self.divided(rows, plan, &order)?;
                 let (key, scratch, control) = (self.key, &self.scratch, self.control());
@@ -75,13 +77,13 @@ impl Engine for OnDisk<'_> {
                 let lookup = Lookup { schema, columns: plan.columns, key, control, again, names };
                 let public = plan.lists.public_digests();
                 let keeps_rows = !matches!(plan.after, AfterRounds::Nothing);
-                Ok(Box::new(AllRows { key, stages, scratch, rows, lookup, public, keeps_rows }))
+                Ok(Box::new(DiskRows { key, stages, scratch, rows, lookup, public, keeps_rows }))
             }
         }
     }
 }
 
-impl<'a> OnDisk<'a> {
+impl<'a> DiskEngine<'a> {
     /// The rows in so many partitions that each thread can hold one.
     fn divided(
         &self,
@@ -105,7 +107,7 @@ impl<'a> OnDisk<'a> {
 }
 
 /// All rows of a job, in scratch.
-struct AllRows<'e> {
+struct DiskRows<'e> {
     key: &'e ReleaseKey,
     stages: Stages<'e>,
     scratch: &'e Scratch,
@@ -116,14 +118,14 @@ struct AllRows<'e> {
     keeps_rows: bool,
 }
 
-impl<'e> AllRows<'e> {
+impl<'e> DiskRows<'e> {
     fn rounds(&self, job: &JobSpec) -> Rounds<'e> {
         let job = ExchangeJob::new(job.clone(), self.key.clone()).with_sizes(self.stages.memory.sizes);
         Rounds { job, stages: self.stages, scratch: self.scratch }
     }
 }
 
-impl<'e> Held<'e> for AllRows<'e> {
+impl<'e> Held<'e> for DiskRows<'e> {
     fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>> {
         self.stages.users_by_size(&self.rows.contributions, sizes, self.key)
     }
@@ -135,25 +137,29 @@ impl<'e> Held<'e> for AllRows<'e> {
         Ok(items.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
     }
 
-    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn Rest + 'e>)> {
+    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         let rounds = self.rounds(job);
         let Self { rows: StoredRows { contributions, held, counts, .. }, lookup, public, keeps_rows, .. } =
             *self;
         let contributions = Arc::new(contributions);
         let held = held.map(Arc::new).or_else(|| keeps_rows.then(|| Arc::clone(&contributions)));
         let found = found(&rounds.decided(contributions, counts)?)?;
-        Ok((found, Box::new(LeftRows { rounds, held, lookup, public })))
+        Ok((found, Box::new(DiskItems { rounds, held, lookup, public })))
     }
 
-    fn counted(self: Box<Self>, job: &JobSpec, wanted: Wanted<'_>) -> Result<(Found, Box<dyn Rest + 'e>)> {
+    fn counted(
+        self: Box<Self>,
+        job: &JobSpec,
+        wanted: ToCount<'_>,
+    ) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         let rounds = self.rounds(job);
         let (set, most) = match wanted {
-            Wanted::All(most) => (None, most),
-            Wanted::Listed(items) => (Some(ReleasedSet::list(items)), None),
+            ToCount::All(most) => (None, most),
+            ToCount::Listed(items) => (Some(ReleasedSet::list(items)), None),
         };
         let found = found(&rounds.counted(&self.rows.contributions, set.as_ref(), true, most)?)?;
         let Self { lookup, public, .. } = *self;
-        Ok((found, Box::new(LeftRows { rounds, held: None, lookup, public })))
+        Ok((found, Box::new(DiskItems { rounds, held: None, lookup, public })))
     }
 }
 
@@ -162,7 +168,7 @@ fn found(decided: &Packed) -> Result<Found> {
 }
 
 /// What is left in scratch when the items are found.
-struct LeftRows<'e> {
+struct DiskItems<'e> {
     rounds: Rounds<'e>,
     /// All rows of every user, if something is counted.
     held: Option<Arc<Stored>>,
@@ -170,13 +176,13 @@ struct LeftRows<'e> {
     public: Vec<Digest>,
 }
 
-impl LeftRows<'_> {
+impl DiskItems<'_> {
     fn held(&self) -> Result<&Stored> {
         self.held.as_deref().ok_or(Error::Internal("nothing was kept to be counted"))
     }
 }
 
-impl Rest for LeftRows<'_> {
+impl ItemFacts for DiskItems<'_> {
     fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>> {
         let items = [released.digests.as_slice(), &self.public].concat();
         self.rounds.noisy_numbers(self.held()?, &items, noise)

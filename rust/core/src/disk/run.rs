@@ -1,6 +1,6 @@
 //! One entry for every task.
 
-use super::engine::OnDisk;
+use super::engine::DiskEngine;
 use super::memory::LEAST;
 use super::possible;
 use super::stages::Stages;
@@ -59,5 +59,7 @@ pub fn run(
     let Some(limit) = control.memory_limit() else {
         return task::run(source, request, key, control);
     };
-    Stages::within(limit, control, |stages| run_on(&OnDisk::new(key, stages, space)?, source, request, key))
+    Stages::within(limit, control, |stages| {
+        run_on(&DiskEngine::new(key, stages, space)?, source, request, key)
+    })
 }

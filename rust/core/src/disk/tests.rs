@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, String
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::engine::OnDisk;
+use super::engine::DiskEngine;
 use super::memory::Memory;
 use super::names::Lookup;
 use super::stages::Stages;
@@ -136,7 +136,7 @@ fn little(table: u64, threads: usize) -> Memory {
 
 /// Run a task with a given division of the memory.
 fn run_within(source: Source, request: &Request, stages: Stages<'_>, space: ScratchSpace) -> Result<Outcome> {
-    run_on(&OnDisk::new(&key(), stages, space)?, source, request, &key())
+    run_on(&DiskEngine::new(&key(), stages, space)?, source, request, &key())
 }
 
 fn released(made: Result<Outcome>) -> Result<Release> {

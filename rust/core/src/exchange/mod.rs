@@ -49,8 +49,8 @@ pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
 pub(crate) use rows::{
-    Chances, Lengths, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Sums, Weights,
-    unpacked,
+    CandidateSums, Chances, Lengths, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes,
+    Weights, unpacked,
 };
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::held::{AfterRounds, Engine, Plan};
-use super::in_memory::InMemory;
+use super::in_memory::MemoryEngine;
 use super::select::PublicLists;
 use crate::Result;
 use crate::contributions::RowOrder;
@@ -42,7 +42,7 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
-    users_per_item_on(&InMemory { key, control }, source, request)
+    users_per_item_on(&MemoryEngine { key, control }, source, request)
 }
 
 /// The same on any engine.

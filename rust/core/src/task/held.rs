@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Engine::read -> Held: users_by_size, users_per_item
-//!                       released or counted -> Rest: noisy_numbers or users, names
+//!                       released or counted -> ItemFacts: noisy_numbers or users, names
 //! ```
 
 use arrow_array::RecordBatch;
@@ -114,7 +114,7 @@ impl Found {
 
 /// Which items are counted, where there are no rounds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum ToCount<'a> {
     /// All items. An engine may leave out all but so many of the largest counts.
     All(Option<u32>),
     /// These. Users choose among them.
@@ -139,17 +139,21 @@ pub(crate) trait Held<'e> {
     ///
     /// # Errors
     /// Those of the engine; the limit of memory; an interruption.
-    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn Rest + 'e>)>;
+    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)>;
 
     /// The users of wanted items that somebody holds, or under a bound those who keep the item.
     ///
     /// # Errors
     /// As [`Held::released`].
-    fn counted(self: Box<Self>, job: &JobSpec, wanted: Wanted<'_>) -> Result<(Found, Box<dyn Rest + 'e>)>;
+    fn counted(
+        self: Box<Self>,
+        job: &JobSpec,
+        wanted: ToCount<'_>,
+    ) -> Result<(Found, Box<dyn ItemFacts + 'e>)>;
 }
 
 /// What an engine still knows when the items are found.
-pub(crate) trait Rest {
+pub(crate) trait ItemFacts {
     /// The noisy numbers of users or rows of these items and then of the public ones.
     ///
     /// # Contract

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use arrow_array::RecordBatch;
 
-use super::held::{AfterRounds, Engine, Found, Held, Plan, Rest, Wanted};
+use super::held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 use super::job::JobSpec;
 use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
@@ -20,12 +20,12 @@ use crate::{Error, Result};
 const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
 
 /// Keeps all rows in memory.
-pub(crate) struct InMemory<'a> {
+pub(crate) struct MemoryEngine<'a> {
     pub(crate) key: &'a ReleaseKey,
     pub(crate) control: &'a Control,
 }
 
-impl Engine for InMemory<'_> {
+impl Engine for MemoryEngine<'_> {
     fn control(&self) -> &Control {
         self.control
     }
@@ -38,20 +38,20 @@ impl Engine for InMemory<'_> {
     ) -> Result<Box<dyn Held<'e> + 'e>> {
         let Self { key, control } = *self;
         let contributions = contributions::read_in_order(source, &plan.read_order(), key, control)?;
-        Ok(Box::new(Rows::new(contributions, plan, (key, control))?))
+        Ok(Box::new(MemoryRows::new(contributions, plan, (key, control))?))
     }
 }
 
 /// All rows, in memory.
-pub(crate) struct Rows<'e> {
+pub(crate) struct MemoryRows<'e> {
     contributions: Contributions,
-    kept: Kept,
+    kept: KeptForCounts,
     key: &'e ReleaseKey,
     control: &'e Control,
 }
 
 /// What is counted of the items that rounds release, kept from before the lists and the rounds take items out.
-enum Kept {
+enum KeptForCounts {
     Nothing,
     /// What users hold, and the public items.
     Holdings(Holdings, Vec<Counted>),
@@ -59,7 +59,7 @@ enum Kept {
     Users(Vec<i64>),
 }
 
-impl<'e> Rows<'e> {
+impl<'e> MemoryRows<'e> {
     /// Rows as they were read: in [`Plan::read_order`].
     ///
     /// # Errors
@@ -70,11 +70,11 @@ impl<'e> Rows<'e> {
         (key, control): (&'e ReleaseKey, &'e Control),
     ) -> Result<Self> {
         let kept = match plan.after {
-            AfterRounds::Nothing => Kept::Nothing,
-            AfterRounds::Users => Kept::Users(users_of_codes(&contributions)),
+            AfterRounds::Nothing => KeptForCounts::Nothing,
+            AfterRounds::Users => KeptForCounts::Users(users_of_codes(&contributions)),
             AfterRounds::NoisyNumbers(asked) => {
                 let holdings = Holdings::of(&contributions, asked.limit(), control)?;
-                Kept::Holdings(holdings, plan.lists.counted(&contributions))
+                KeptForCounts::Holdings(holdings, plan.lists.counted(&contributions))
             }
         };
         if plan.counted_rows().is_some() {
@@ -85,7 +85,7 @@ impl<'e> Rows<'e> {
     }
 }
 
-impl<'e> Held<'e> for Rows<'e> {
+impl<'e> Held<'e> for MemoryRows<'e> {
     fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>> {
         Ok(users_by_size(&self.contributions, sizes))
     }
@@ -94,21 +94,25 @@ impl<'e> Held<'e> for Rows<'e> {
         Ok(self.contributions.users_per_item())
     }
 
-    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn Rest + 'e>)> {
+    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         let Self { contributions, kept, key, control } = *self;
         let bounded = BoundedContributions::new(contributions, job.kept()?, key, control)?;
         let publication = (job.with_weights, Lowered::to(job.min_users));
         let (items, keys) = select_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
         let each = |released: Released| (released.digest, (released.item, released.weight));
         let (digests, (codes, numbers)) = items.into_iter().map(each).unzip();
-        Ok((Found { digests, codes, numbers }, Box::new(Named { keys, kept, key, control })))
+        Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))
     }
 
-    fn counted(self: Box<Self>, job: &JobSpec, wanted: Wanted<'_>) -> Result<(Found, Box<dyn Rest + 'e>)> {
+    fn counted(
+        self: Box<Self>,
+        job: &JobSpec,
+        wanted: ToCount<'_>,
+    ) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         let Self { contributions, kept, key, control } = *self;
         let named: Option<HashSet<Digest>> = match wanted {
-            Wanted::All(_) => None,
-            Wanted::Listed(items) => Some(items.iter().copied().collect()),
+            ToCount::All(_) => None,
+            ToCount::Listed(items) => Some(items.iter().copied().collect()),
         };
         let is_wanted = |item: Digest| named.as_ref().is_some_and(|named| named.contains(&item));
         let filter: Option<&dyn Fn(Digest) -> bool> = named.is_some().then_some(&is_wanted);
@@ -119,21 +123,21 @@ impl<'e> Held<'e> for Rows<'e> {
         let numbers = codes.iter().map(|code| counts[code.index()]).collect();
         drop(known);
         let (keys, _) = vocabulary.into_keys();
-        Ok((Found { digests, codes, numbers }, Box::new(Named { keys, kept, key, control })))
+        Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))
     }
 }
 
 /// The keys of items, and what is counted of them.
-struct Named<'e> {
+struct MemoryItems<'e> {
     keys: Keys,
-    kept: Kept,
+    kept: KeptForCounts,
     key: &'e ReleaseKey,
     control: &'e Control,
 }
 
-impl Rest for Named<'_> {
+impl ItemFacts for MemoryItems<'_> {
     fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>> {
-        let Kept::Holdings(holdings, public) = &self.kept else { return Err(UNCOUNTED) };
+        let KeptForCounts::Holdings(holdings, public) = &self.kept else { return Err(UNCOUNTED) };
         let known = released.digests.iter().zip(&released.codes);
         let known = known.map(|(digest, code)| Counted { digest: *digest, code: Some(*code) });
         let items: Vec<Counted> = known.chain(public.iter().copied()).collect();
@@ -141,7 +145,7 @@ impl Rest for Named<'_> {
     }
 
     fn users(&self, released: &Found) -> Result<Vec<i64>> {
-        let Kept::Users(counts) = &self.kept else { return Err(UNCOUNTED) };
+        let KeptForCounts::Users(counts) = &self.kept else { return Err(UNCOUNTED) };
         Ok(released.codes.iter().map(|code| counts[code.index()]).collect())
     }
 

@@ -17,8 +17,8 @@ mod top_k;
 
 pub use calibrated::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
 pub use count::{CountRequest, users_per_item};
-pub(crate) use held::{AfterRounds, Engine, Found, Held, Plan, Rest, Wanted};
-pub(crate) use in_memory::{Rows, count};
+pub(crate) use held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
+pub(crate) use in_memory::{MemoryRows, count};
 pub use job::JobSpec;
 pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
@@ -27,4 +27,4 @@ pub use run::{Outcome, run};
 pub use select::{ListStamp, SelectRequest, select_partitions};
 pub(crate) use select::{Possible, PublicLists, publish};
 pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};
-pub(crate) use top_k::{Picked, TopKOfRows};
+pub(crate) use top_k::{Draw, TopKOfRows};

@@ -2,7 +2,7 @@
 
 use super::count::users_per_item_on;
 use super::held::Engine;
-use super::in_memory::InMemory;
+use super::in_memory::MemoryEngine;
 use super::report::Release;
 use super::request::Request;
 use super::select::select_on;
@@ -28,7 +28,7 @@ pub enum Outcome {
 /// # Errors
 /// See [`crate::Error`].
 pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Control) -> Result<Outcome> {
-    run_on(&InMemory { key, control }, source, request, key)
+    run_on(&MemoryEngine { key, control }, source, request, key)
 }
 
 /// The same on any engine.

@@ -12,7 +12,7 @@ use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};
 use crate::ingest::{self, ListedTypes, PublicList};
 use crate::random::ReleaseKey;
-use crate::task::{Calibrated, Found, Picked, Release, TopKOfRows, TopKRequest};
+use crate::task::{Calibrated, Draw, Found, Release, TopKOfRows, TopKRequest};
 use crate::{Error, Result};
 
 /// A top-k whose users are counted elsewhere.
@@ -24,7 +24,7 @@ pub struct TopK {
 
 /// The drawn items, in their order, and noisy counts if asked for.
 #[derive(Debug)]
-pub struct Drawn(Picked);
+pub struct Drawn(Draw);
 
 impl TopK {
     /// Check everything that can be checked without rows, and calibrate. `domain` has a row for each item of a public

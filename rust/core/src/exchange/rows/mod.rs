@@ -33,7 +33,7 @@ pub use name::Name;
 pub(crate) use partition::Partition;
 pub use prune::Prune;
 pub(crate) use prune::{NO_CODE, Pruner};
-pub(crate) use pruned::{PackedPruned, PrunedUsers, Sums};
+pub(crate) use pruned::{CandidateSums, PackedPruned, PrunedUsers};
 pub use reweight::Reweight;
 pub(crate) use reweight::ReweightedRound;
 pub(crate) use sizes::Sizes;

@@ -73,14 +73,14 @@ impl PrunedUsers {
 
 /// The weights of a range of candidates.
 #[derive(Debug)]
-pub(crate) struct Sums {
+pub(crate) struct CandidateSums {
     /// Number of all candidates.
     candidates: usize,
     range: Range<usize>,
     pub(super) of_range: Vec<u64>,
 }
 
-impl Sums {
+impl CandidateSums {
     /// No weight yet, for a range of so many candidates.
     pub(crate) fn new(candidates: usize, range: Range<usize>) -> Self {
         Self { candidates, of_range: vec![0; range.len()], range }
@@ -135,7 +135,7 @@ impl<'a> PackedPruned<'a> {
         bound: u32,
         weights: &mut Weights,
         removed: &ItemSet,
-        sums: &mut Sums,
+        sums: &mut CandidateSums,
     ) -> Result<()> {
         let is_removed = |candidate: &U32| removed.contains(ItemCode(candidate.get()));
         let (mut candidates, mut ranks) = (self.candidates, self.ranks);
@@ -185,7 +185,7 @@ mod tests {
         let (mut removed, mut sums) = (ItemSet::new(), vec![0; 4]);
         removed.insert(ItemCode::from_index(released));
         for range in [0..1, 1..4] {
-            let mut of_range = Sums::new(4, range);
+            let mut of_range = CandidateSums::new(4, range);
             PackedPruned::of(packed)?.weigh(2, &mut Weights::new(&round), &removed, &mut of_range)?;
             of_range.add_to(&mut sums);
         }

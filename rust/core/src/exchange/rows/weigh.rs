@@ -4,7 +4,7 @@
 use arrow_array::RecordBatch;
 
 use super::candidates::can_release;
-use super::pruned::{PackedPruned, Sums};
+use super::pruned::{CandidateSums, PackedPruned};
 use super::sizes::Sizes;
 use super::weights::Weights;
 use crate::Result;
@@ -56,7 +56,7 @@ impl Weigh {
         let mut removed = ItemSet::new();
         let released = dictionary.iter().enumerate().filter(|(_, (item, _))| self.released.contains(*item));
         released.for_each(|(place, _)| removed.insert(ItemCode::from_index(place)));
-        let mut sums = Sums::new(dictionary.len(), 0..dictionary.len());
+        let mut sums = CandidateSums::new(dictionary.len(), 0..dictionary.len());
         PackedPruned::of(packed)?.weigh(self.bound, &mut self.weights, &removed, &mut sums)?;
         self.keep_possible(&dictionary, &sums.of_range);
         Ok(())

@@ -10,8 +10,12 @@ use crate::random::Digest;
 pub(crate) fn push_dictionary(items: &[(Digest, u32)], packed: &mut Vec<u8>) {
     packed.reserve(items.len() * (size_of::<Digest>() + size_of::<u32>()));
     packed.extend(codes(items.len()).to_le_bytes());
-    items.iter().for_each(|(item, _)| push_digest(*item, packed));
-    items.iter().for_each(|(_, users)| packed.extend(users.to_le_bytes()));
+    for (item, _) in items {
+        push_digest(*item, packed);
+    }
+    for (_, users) in items {
+        packed.extend(users.to_le_bytes());
+    }
 }
 
 /// Read a dictionary from the start of packed bytes.

@@ -13,7 +13,7 @@ use crate::release::{Beside, Numbers, publish_columns};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
 use crate::task::held::{AfterRounds, Engine, Plan};
-use crate::task::in_memory::InMemory;
+use crate::task::in_memory::MemoryEngine;
 use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
 use crate::{Error, Result};
@@ -30,7 +30,7 @@ pub fn select_partitions(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    select_on(&InMemory { key, control }, source, request, key)
+    select_on(&MemoryEngine { key, control }, source, request, key)
 }
 
 /// The same on any engine.

@@ -10,4 +10,4 @@ pub use forecast::loss_bound;
 pub use from_counts::top_k_from_counts;
 pub use request::{Domain, PublishedCounts, TopKRequest};
 pub use rows::top_k_from_rows;
-pub(crate) use rows::{Picked, TopKOfRows, top_k_on};
+pub(crate) use rows::{Draw, TopKOfRows, top_k_on};

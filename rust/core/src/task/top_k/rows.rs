@@ -14,8 +14,8 @@ use crate::release::with_column;
 use crate::rounds;
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, CalibratedTopK, Enforced};
-use crate::task::held::{AfterRounds, Engine, Found, Held, Plan, Rest, Wanted};
-use crate::task::in_memory::{InMemory, held_items, named};
+use crate::task::held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
+use crate::task::in_memory::{MemoryEngine, held_items, named};
 use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
 use crate::task::select::PublicLists;
@@ -35,7 +35,7 @@ pub fn top_k_from_rows(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    top_k_on(&InMemory { key, control }, source, request, key)
+    top_k_on(&MemoryEngine { key, control }, source, request, key)
 }
 
 /// The same on any engine.
@@ -104,7 +104,7 @@ pub(crate) struct TopKOfRows {
 
 /// The drawn items in their order, and the noisy count of each if asked for.
 #[derive(Debug)]
-pub(crate) struct Picked {
+pub(crate) struct Draw {
     pub(crate) items: Found,
     noisy: Vec<Option<i64>>,
 }
@@ -158,14 +158,14 @@ impl TopKOfRows {
     }
 
     /// The items that can be picked, with their users: those that rounds discover, listed ones, or all.
-    fn counted<'e>(&self, held: Box<dyn Held<'e> + 'e>) -> Result<(Found, Box<dyn Rest + 'e>)> {
+    fn counted<'e>(&self, held: Box<dyn Held<'e> + 'e>) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         if self.is_discovery() {
             let (released, rest) = held.released(&self.job)?;
             let numbers = rest.users(&released)?;
             return Ok((Found { numbers, ..released }, rest));
         }
         let listed = self.listed();
-        let wanted = listed.as_deref().map_or(Wanted::All(self.largest()), Wanted::Listed);
+        let wanted = listed.as_deref().map_or(ToCount::All(self.largest()), ToCount::Listed);
         held.counted(&self.job, wanted)
     }
 
@@ -173,7 +173,7 @@ impl TopKOfRows {
     ///
     /// # Errors
     /// As [`draw`].
-    pub(crate) fn draw(&self, counted: Found, key: &ReleaseKey) -> Result<Picked> {
+    pub(crate) fn draw(&self, counted: Found, key: &ReleaseKey) -> Result<Draw> {
         let items = match &self.listed {
             None => counted,
             Some((listed, _)) => in_list(listed, &counted),
@@ -184,7 +184,7 @@ impl TopKOfRows {
             Place::Listed(place) => Some(place),
             Place::Unseen => None,
         });
-        Ok(Picked { noisy: picks.iter().map(|pick| pick.noisy).collect(), items: items.at(places) })
+        Ok(Draw { noisy: picks.iter().map(|pick| pick.noisy).collect(), items: items.at(places) })
     }
 
     /// The answer. `named` finds columns of items in their order, unless a list has them.
@@ -193,7 +193,7 @@ impl TopKOfRows {
     /// Those of `named`.
     pub(crate) fn publish(
         &self,
-        drawn: &Picked,
+        drawn: &Draw,
         names: impl FnOnce(&Found) -> Result<RecordBatch>,
         key: &ReleaseKey,
     ) -> Result<Release> {
