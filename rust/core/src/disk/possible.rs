@@ -1,12 +1,11 @@
-//! The requests between which a look at the data may choose, and what is decided for all of them before any row is read.
+//! Which requests run on the disk: those whose users can be weighed in any order, whatever a look may choose.
 
 use crate::contributions::Totals;
-use crate::counting::Holdings;
 use crate::exchange::runs_in_pieces;
 use crate::mechanisms::MechanismSpec;
 use crate::rounds::{self, Calibration};
 use crate::runtime::Control;
-use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
+use crate::task::{Possible, Request, SelectRequest};
 use crate::{Error, Result};
 
 /// Bytes of a distinct pair and of an item in memory beside the rounds, and of a user in all, as measured.
@@ -14,44 +13,21 @@ const PAIR: usize = 8;
 const ITEM: usize = 10;
 const USER: usize = 50;
 
-/// The request, or those between which a look chooses. All of them run on the disk.
-pub(super) struct Possible(Vec<CalibratedSelect>);
-
-impl Possible {
-    /// The requests that a look may choose, calibrated. If a look chooses the mechanism, both have to run: no row decides
-    /// whether there is an error.
-    ///
-    /// # Errors
-    /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
-    pub(super) fn checked(request: &SelectRequest) -> Result<Self> {
-        let calibrated = |possible: SelectRequest| {
-            let calibration = possible.calibrate_once()?;
-            if !runs_in_pieces(&calibration) {
-                return Err(refused(request, &possible, &calibration));
-            }
-            Ok(Calibrated { request: possible, look: None, calibration })
-        };
-        Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
+/// Refuse a request whose mechanism does not run on the disk. If a look chooses the mechanism, both have to run: no row
+/// decides whether there is an error.
+///
+/// # Errors
+/// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
+pub(super) fn check(request: &Request) -> Result<()> {
+    let request = match request {
+        Request::Select(request) => request,
+        Request::Count(_) | Request::TopK(_) => return Ok(()),
+    };
+    let possible = Possible::of(request)?;
+    match possible.each().find(|possible| !runs_in_pieces(&possible.calibration)) {
+        Some(possible) => Err(refused(request, &possible.request, &possible.calibration)),
+        None => Ok(()),
     }
-
-    /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have. `public`
-    /// is the number of public items.
-    pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
-        move |totals| {
-            let bytes = self.0.iter().map(|each| beside_rows(each, totals, public, control));
-            bytes.max().unwrap_or(0) // Otherwise: no rounds.
-        }
-    }
-}
-
-fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
-    let Totals { users, codes, rows } = totals;
-    let rounds = rounds::bytes(&calibrated.calibration, totals, control);
-    calibrated.request.counts.map_or(rounds, |counts| {
-        // Rounds give their memory back before items are counted.
-        let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
-    })
 }
 
 /// The error for a mechanism that needs all rows in memory: what they take, and what runs on the disk instead.

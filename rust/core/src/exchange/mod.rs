@@ -42,13 +42,16 @@ mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
 pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, decided, most_sums};
-pub(crate) use driver::{items_of, runs_in_pieces};
+pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, decided, most_sums};
+pub(crate) use driver::{in_order, of_digests, runs_in_pieces};
 pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
+pub(crate) use rows::{
+    CandidateSums, Chances, Lengths, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes,
+    Weights, unpacked,
+};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
 };

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
@@ -15,30 +13,15 @@ use crate::exchange::rows::{
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
-use crate::ingest::Columns;
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Lowered, Round};
+use crate::rounds::{Decider, Lowered, Round, Turns};
+use crate::task::JobSpec;
 use crate::weighting::{Budgets, UNIT};
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
 const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
-
-/// The parameters of a job, without the key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobSpec {
-    /// The columns of users and items.
-    pub columns: Columns,
-    /// The most items of one user, if users are bounded.
-    pub bound: Option<L0Bound>,
-    /// The rounds; none where users are only counted.
-    pub calibration: Calibration,
-    /// Whether decisions hold noisy weights.
-    pub with_weights: bool,
-    /// How weights are lowered before they are decided: the least number of users of a released item.
-    pub min_users: u32,
-}
 
 /// One release, ready to be computed in pieces. A clone shares the parameters.
 #[derive(Debug, Clone)]
@@ -186,10 +169,17 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// As [`ExchangeJob::decide`].
-    pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
-        let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
-        Ok(Decide::new(decider, words, lowered))
+    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
+        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    }
+
+    /// The order of the rounds.
+    ///
+    /// # Errors
+    /// A least number of users where there can be none.
+    pub(crate) fn turns(&self) -> Result<Turns<'_>> {
+        let JobSpec { calibration, with_weights, min_users, .. } = &*self.spec;
+        Turns::new(calibration, (*with_weights, Lowered::to(*min_users)), &self.key)
     }
 
     /// The stage that weighs a scored round, counted from 0.
@@ -328,7 +318,7 @@ impl ExchangeJob {
     }
 
     fn bound(&self) -> Result<L0Bound> {
-        self.spec.bound.ok_or(Error::Internal("rounds without a bound"))
+        self.spec.kept()
     }
 
     fn round(&self, round: u32) -> Result<&Round> {

@@ -8,8 +8,8 @@ mod steering;
 mod top_k;
 
 pub use deciding::decided;
-pub use job::{ExchangeJob, JobSpec};
-pub(crate) use named::items_of;
+pub use job::ExchangeJob;
+pub(crate) use named::{in_order, of_digests};
 pub use selection::Selection;
 pub(crate) use selection::runs_in_pieces;
 pub use steering::{Steering, most_sums};

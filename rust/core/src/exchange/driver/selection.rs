@@ -3,14 +3,13 @@
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
-use super::job::{ExchangeJob, JobSpec};
+use super::job::ExchangeJob;
 use super::named::{are_looked_up, changed, items_of};
 use crate::exchange::wire::Decisions;
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
-use crate::release::{Beside, Numbers, publish_columns};
 use crate::rounds::{Calibration, Round};
-use crate::task::{Calibrated, CalibratedSelect, Enforced, Release, Report, SelectRequest};
+use crate::task::{self, Calibrated, CalibratedSelect, JobSpec, PublicLists, Release, SelectRequest};
 use crate::{Error, Result};
 
 /// A partition selection whose stages run elsewhere.
@@ -29,22 +28,9 @@ impl Selection {
     pub fn new(request: SelectRequest, schema: &Schema, key: ReleaseKey) -> Result<Self> {
         let calibration = Self::calibrate(&request)?;
         ingest::check_schema(schema, &request.columns, &[])?;
-        Self::of(Calibrated { request, look: None, calibration }, key)
-    }
-
-    /// A selection whose columns were checked, and whose rounds can run in pieces.
-    ///
-    /// # Errors
-    /// As the local engine for parameters.
-    pub(crate) fn of(asked: CalibratedSelect, key: ReleaseKey) -> Result<Self> {
-        let spec = JobSpec {
-            columns: asked.request.columns.clone(),
-            bound: Some(asked.kept_items()?),
-            calibration: asked.calibration.clone(),
-            with_weights: asked.request.with_weights,
-            min_users: asked.request.min_users,
-        };
-        Ok(Self { asked, job: ExchangeJob::new(spec, key) })
+        let asked = Calibrated { request, look: None, calibration };
+        let job = ExchangeJob::new(JobSpec::of_selection(&asked)?, key);
+        Ok(Self { asked, job })
     }
 
     /// Check the parameters alone, and calibrate.
@@ -104,63 +90,27 @@ impl Selection {
     pub fn publish(
         &self,
         named: &[RecordBatch],
-        released: Decisions,
+        released: &Decisions,
         numbers: Option<&Decisions>,
         schema: &Schema,
     ) -> Result<Release> {
-        if numbers.is_some_and(|numbers| numbers.len() != released.len()) {
-            return Err(changed());
-        }
+        let (digests, weights): (Vec<Digest>, Vec<i64>) = released.iter().unzip();
+        let key = self.job.key();
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
-        let digests = released.iter().map(|(item, _)| item).collect();
-        let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        self.publish_items(&digests, &items, released, numbers)
+        let items = items_of(&digests, named, &schema, key)?;
+        let numbers = numbers.map(|numbers| numbers_of(&digests, numbers)).transpose()?;
+        task::publish(self.asked.clone(), &PublicLists::default(), (&items, &weights), numbers, key)
     }
+}
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users or rows if they are
-    /// counted.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if an item has no decision or no number, or a decision no item.
-    pub(crate) fn publish_items(
-        &self,
-        digests: &[Digest],
-        items: &RecordBatch,
-        mut released: Decisions,
-        numbers: Option<&Decisions>,
-    ) -> Result<Release> {
-        let steps = digests.iter().map(|item| released.take(*item));
-        let steps: Option<Vec<i64>> = steps.collect();
-        // A filter of released items is exact on the first read only. An item that is new in the second read may pass.
-        let Some(steps) = steps.filter(|_| released.is_empty()) else {
-            return Err(changed());
-        };
-        let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let numbers = self.published(digests, numbers)?;
-        let numbers = Numbers::of(self.asked.request.counts.as_ref(), numbers.as_deref());
-        let items = publish_columns(items, Beside { weights, numbers })?;
-        let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
-        Ok(Release { items, report })
-    }
-
-    /// The numbers of these items as they are published; `None` if nothing is counted.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if an item has no number: each has a user, unless the table changed.
-    pub(crate) fn published(
-        &self,
-        digests: &[Digest],
-        numbers: Option<&Decisions>,
-    ) -> Result<Option<Vec<i64>>> {
-        match (self.asked.request.counts, numbers) {
-            (None, None) => Ok(None),
-            (Some(counts), Some(numbers)) => {
-                let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
-                Ok(Some(counts.published(known.ok_or_else(changed)?)))
-            }
-            (None, Some(_)) | (Some(_), None) => Err(Error::Internal("numbers do not fit the request")),
-        }
-    }
+/// The number of each item.
+///
+/// # Errors
+/// [`Error::Source`] if other items were counted: each has a user, unless the table changed. A filter of released items
+/// is exact on the first read only.
+fn numbers_of(digests: &[Digest], numbers: &Decisions) -> Result<Vec<i64>> {
+    let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
+    known.filter(|known| numbers.len() == known.len()).ok_or_else(changed)
 }
 
 /// Whether the rounds can run in pieces.

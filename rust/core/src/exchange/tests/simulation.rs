@@ -334,5 +334,5 @@ pub(super) fn exchanged(
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
     let users = selection.is_counted().then(|| engine.noisy_counts(&released));
-    selection.publish(&named, Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
+    selection.publish(&named, &Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
 }
