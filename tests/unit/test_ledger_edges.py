@@ -35,7 +35,8 @@ def test_a_full_disk_leaves_whole_lines(path):
         "part = dpsel.PureDP(epsilon=0.001)\n"
         "for more in (0, 1, 30, 150):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (before + more, resource.RLIM_INFINITY))\n"
-        "    for pay in (ledger.spend, lambda cost: dpsel.top_k_from_counts([9, 2], k=1, privacy=ledger.on_use(cost))):\n"
+        "    call = lambda cost: dpsel.top_k_from_counts([9, 2], k=1, privacy=ledger.on_use(cost))\n"
+        "    for pay in (ledger.spend, call):\n"
         "        try:\n"
         "            pay(part)\n"
         "        except dpsel.exceptions.FileError as error:\n"
@@ -55,9 +56,10 @@ def test_a_disk_that_fails_to_sync_says_that_the_cost_stays_spent(path, monkeypa
     def fails(_file):
         raise OSError(5, "Input/output error")
 
-    with monkeypatch.context() as broken, pytest.raises(FileError, match="Input/output error") as raised:
-        broken.setattr(os, "fsync", fails)
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(FileError, match="Input/output error") as raised:
         ledger.spend(PART)
+    monkeypatch.undo()
     assert raised.value.__notes__ == [dpsel.exceptions.STAYS_SPENT]
     assert len(ledger.spent) == 1
 
@@ -80,7 +82,9 @@ def test_a_ledger_that_is_gone_is_not_made_again(path):
     paid = ledger.spend(PART)
     path.unlink()
     for use in (lambda: ledger.spend(PART), lambda: ledger.remaining, lambda: release(paid)):
-        with pytest.raises(MissingFileError, match="is gone, and with it what was spent; restore it") as raised:
+        with pytest.raises(
+            MissingFileError, match="is gone, and with it what was spent; restore it"
+        ) as raised:
             use()
         assert "total=" not in str(raised.value)
     assert not path.exists()
@@ -104,7 +108,9 @@ def test_a_ledger_that_goes_while_it_is_waited_for_gets_no_entry(path, monkeypat
 def test_a_link_to_nothing_is_refused(path, tmp_path):
     path.symlink_to(tmp_path / "other.jsonl")
     for total in (None, TOTAL):
-        with pytest.raises(MissingFileError, match="is a link to a file that is not there; restore that file"):
+        with pytest.raises(
+            MissingFileError, match="is a link to a file that is not there; restore that file"
+        ):
             dpsel.Ledger(path, total)
 
 
@@ -160,7 +166,7 @@ def test_a_label_is_one_line_of_text(path, kind, label):
         with pytest.raises(InvalidParameterError, match=r"^label must be (a text|one line)"):
             use()
     assert budget.spent == ()
-    release(budget.share(4, "Thé – 茶\u3000و\u200c😀"))
+    release(budget.share(4, "Thé, 茶\u3000و\u200c😀"))
 
 
 def test_labels_that_a_file_has_forge_no_line(path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from dpsel.exceptions import STAYS_SPENT, BudgetExceededError, InvalidParameterE
 
 TOTAL = dpsel.PureDP(epsilon=1.0)
 PART = dpsel.PureDP(epsilon=0.25)
-BUDGET = os.path.dirname(dpsel.Budget.spend.__code__.co_filename)
+BUDGET = str(Path(dpsel.Budget.spend.__code__.co_filename).parent)
 
 
 @pytest.fixture(params=["budget", "ledger"])
@@ -83,10 +84,14 @@ class _Interrupt:
         return self
 
 
+def _of(paid):
+    return lambda: release(paid)
+
+
 CALLS = {
     "spend": lambda budget: lambda: budget.spend(PART),
-    "share": lambda budget: (lambda paid: lambda: release(paid))(budget.share(4)),
-    "on_use": lambda budget: (lambda paid: lambda: release(paid))(budget.on_use(PART)),
+    "share": lambda budget: _of(budget.share(4)),
+    "on_use": lambda budget: _of(budget.on_use(PART)),
 }
 
 

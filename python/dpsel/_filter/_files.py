@@ -20,6 +20,7 @@ from dpsel._ingest import as_paths, may_be_quoted, source_of
 from dpsel._ingest._delimiters import told_by
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._remote import is_remote
+from dpsel._outputs import checked_output
 from dpsel.exceptions import FileError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
 from dpsel.quoting import quoted_path
@@ -60,6 +61,7 @@ def filter_file(
     """Write the rows of files whose item is one of ``keys`` to another file, complete or not at all."""
     labels = labels_of(keys, other, columns)
     path = Path(as_name_of_file("target", target)).expanduser()
+    checked_output(path)
     # Exceptions of codecs and parsers hold rows, and so do the variables of what they went through.
     opened(lambda: _write(keys, source, path, (columns, labels), file_format))
 

@@ -194,6 +194,12 @@ class Budget(OfOneProcess, Generic[Kind]):
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
         shares = {name: round_down(amount / number) for name, amount in numbers(self._total).items()}
+        for name, value in shares.items():
+            if value <= 0:
+                raise InvalidParameterError(
+                    f"parts = {number} are too many: no float is small enough for a part of {name}; "
+                    "give fewer parts"
+                )
         return self.on_use(type(self._total)(**shares), label)
 
     def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
@@ -313,7 +319,7 @@ class Budget(OfOneProcess, Generic[Kind]):
                     )
                 raise BudgetExceededError(
                     f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
-                    "remains"
+                    "remains; share() makes equal parts that fit"
                 )
 
     def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:

@@ -44,8 +44,6 @@ def _taken(path: Path, *, is_known: bool) -> IO[bytes]:
     while True:
         file = _opened(path, is_known=is_known)
         try:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _irregular(path)
             _wait(file, path)
             if _has_name(file, path):
                 return file
@@ -60,7 +58,8 @@ def _opened(path: Path, *, is_known: bool) -> IO[bytes]:
         # Without a buffer, which could fail again when the file is closed.
         return path.open("r+b", buffering=0)
     except FileNotFoundError as error:
-        raise MissingFileError(f"cannot read {quoted_path(path)}: {_missing(path, error, is_known=is_known)}") from None
+        why = _missing(path, error, is_known=is_known)
+        raise MissingFileError(f"cannot read {quoted_path(path)}: {why}") from None
     except IsADirectoryError:
         raise _irregular(path) from None
     except OSError as error:
@@ -80,6 +79,8 @@ def _missing(path: Path, error: OSError, *, is_known: bool) -> str:
 
 
 def _wait(file: IO[bytes], path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        raise _irregular(path)
     try:
         lock(file)
     except OSError as error:

@@ -24,7 +24,7 @@ from dpsel.quoting import quoted_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel.accounting import Cost, Neighbours, Privacy
+    from dpsel.accounting import Neighbours, Privacy
     from dpsel.release import Report
 
 __all__ = ["Ledger"]

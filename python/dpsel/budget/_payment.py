@@ -129,7 +129,7 @@ class Call:
                 self._pledge.pay(self._payment)
             elif self._payment is not None:
                 self._payment.take(self)
-            return self
+            return self  # noqa: TRY300 - an interrupt here is noted, too
         except BaseException as error:
             self._note(error)
             raise
@@ -164,15 +164,15 @@ def unpaid(cost: Cost) -> Cost:
 
 
 def refuse_paid(what: str, privacy: Privacy, own: object = None) -> None:
-    """Refuse parameters that another budget pays for: a call is paid by one, so the other would not be charged.
+    """Refuse parameters that another budget pays for: it would not be charged, as one pays for a call.
 
     ``own`` is the place of the budget that takes them.
     """
     payment = _payment_of(privacy)
     if payment is not None and not (isinstance(payment, Pledge) and payment.place == own):
         raise InvalidParameterError(
-            f"{what} is what another budget, which would not be charged for it here, pays for; spend it there, "
-            f"and give plain numbers here, such as {privacy!r}"
+            f"{what} is what another budget, which would not be charged for it here, pays for; spend it "
+            f"there, and give plain numbers here, such as {privacy!r}"
         )
 
 
@@ -192,7 +192,7 @@ def begin_call(
     guaranteed: bool = True,
     private: bool = True,
 ) -> Call:
-    """Check the payment of a call, and return the block that charges all of its cost, at once, and reads data.
+    """Check the payment of a call; return the block that charges all of its cost at once, and reads data.
 
     Args:
         privacy: The guarantee of the items.

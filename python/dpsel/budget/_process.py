@@ -58,6 +58,7 @@ class OfOneProcess:
     def is_elsewhere(self) -> bool:
         """Whether this is the copy that a fork made."""
         return self._process is not _here()
+
     def refuse_elsewhere(self) -> None:
         """Refuse the copy that a fork made.
 

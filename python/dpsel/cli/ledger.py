@@ -10,6 +10,7 @@ import click
 import dpsel
 from dpsel.cli._budgets import privacy_of, privacy_options
 from dpsel.cli._options import json_option
+from dpsel.cli._output import STDOUT, Staged
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._streams import require_stdout
 
@@ -32,7 +33,10 @@ cannot be found otherwise.
 @privacy_options
 @json_option
 @click.option(
-    "--html", type=click.Path(path_type=Path), metavar="PAGE", help="Write a page with all entries."
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    help="Write a page with all entries; with - to standard output, in place of the table.",
 )
 def command(
     file: Path,
@@ -46,6 +50,9 @@ def command(
     """Show the costs in FILE and what remains. With a total (--epsilon or --rho), make FILE first."""
     require_stdout(html)
     refuse_same_file({"--html": html}, [], {"FILE": file})
+    if as_json and str(html) == STDOUT:
+        message = "--html - and --json both go to standard output; name a file for the page"
+        raise click.UsageError(message)
     total = None if epsilon is None and rho is None else privacy_of(epsilon, rho, delta)
     with Staged() as staged:
         page = staged.add(html) if html else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import as_name_of_file
+from dpsel._outputs import checked_output
 from dpsel._plot import Curve, draw
 from dpsel._tables import Tabular
 

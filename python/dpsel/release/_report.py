@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
+from dpsel._outputs import checked_output
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
@@ -247,7 +248,7 @@ class Report(Mapping[str, Any]):
         Raises:
             FileError: If it cannot be written.
         """
-        _core_calls.write_text(path, self._text + "\n")
+        _core_calls.write_text(checked_output(path), self._text + "\n")
 
     def __getitem__(self, key: str) -> Any:
         """Return a copy of one field."""
