@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._outputs import checked_output
+from dpsel.outputs import checked_output
 
 if TYPE_CHECKING:
     import os

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from dpsel._arguments import type_name
 from dpsel._optional import optional
-from dpsel._outputs import checked_output
+from dpsel.outputs import checked_output
 
 if TYPE_CHECKING:
     import os

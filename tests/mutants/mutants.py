@@ -409,7 +409,7 @@ MUTANTS = [
     ),
     Mutant(
         "a command writes over a ledger",
-        "python/dpsel/_outputs.py",
+        "python/dpsel/outputs.py",
         "all(mark in line for mark in _MARKS)",
         "False",
         ("tests/cli/test_cli_ledger_files.py",),

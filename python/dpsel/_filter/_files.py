@@ -20,9 +20,9 @@ from dpsel._ingest import as_paths, may_be_quoted, source_of
 from dpsel._ingest._delimiters import told_by
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._remote import is_remote
-from dpsel._outputs import checked_output
 from dpsel.exceptions import FileError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:

@@ -51,9 +51,7 @@ def request_of_rows(
         mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
     listed = None if domain is None else [(0, item) for item in as_list("domain", domain)]
-    if listed is not None and not getattr(chosen, "finds_domain", False):
-        _refuse_too_few(as_int("k", k), listed)
-    return top_k_request(
+    request = top_k_request(
         k,
         privacy,
         chosen,
@@ -66,6 +64,9 @@ def request_of_rows(
         chosen=reason,
         public_table=listed,
     )
+    if listed is not None and not chosen.finds_domain:
+        _refuse_too_few(as_int("k", k), listed)
+    return request
 
 
 def _refuse_too_few(k: int, listed: list[tuple[int, Any]]) -> None:

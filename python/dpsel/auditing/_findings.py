@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
 from dpsel._arguments import as_number
-from dpsel._outputs import checked_output
 from dpsel._tables import html_table, text_table
 from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
 from dpsel.exceptions import InvalidParameterError
+from dpsel.outputs import checked_output
 from dpsel.release._wording import counted
 
 if TYPE_CHECKING:

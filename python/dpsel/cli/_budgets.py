@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, TypeVar
 import click
 
 import dpsel
-from dpsel.budget._label import shown_label
 from dpsel.cli._types import Real, RealRange, WholeRange
 from dpsel.exceptions import InvalidParameterError
 
@@ -51,7 +50,9 @@ def paid_from(privacy: Privacy, options: dict[str, Any]) -> Privacy:
             raise click.UsageError(message)
         return privacy
     if label is None:
-        label = shown_label(str(options["items"][0])) if options.get("items") else ""
+        item = str(options["items"][0]) if options.get("items") else ""
+        # A label is one line of text, and the name of a column may be anything.
+        label = item if item.isprintable() else ascii(item)
     return dpsel.Ledger(options["ledger"]).on_use(privacy, label)
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 import click
 
-from dpsel._outputs import checked_output
 from dpsel.exceptions import FileError
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:

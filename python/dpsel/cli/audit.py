@@ -16,9 +16,9 @@ from dpsel.cli._exit import ExitCode
 from dpsel.cli._mechanisms import Chosen, MechanismType
 from dpsel.cli._output import STDOUT, Staged
 from dpsel.cli._streams import require_stdout
+from dpsel.cli._types import Real, RealRange, WholeRange
 from dpsel.mechanisms.words import shown_name, spellings
 from dpsel.quoting import quoted
-from dpsel.cli._types import Real, RealRange, WholeRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._outputs import checked_output
 from dpsel.accounting import ApproxDP, for_group
 from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
+from dpsel.outputs import checked_output
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,

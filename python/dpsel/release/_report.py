@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
-from dpsel._outputs import checked_output
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 from dpsel.release._wording import counted_column, describe, has_guarantee, limit_of, readable
 
