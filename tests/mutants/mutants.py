@@ -36,6 +36,7 @@ COST = "tests/unit/test_cost.py"
 PUBLIC_LISTS = "tests/unit/test_public_lists.py"
 LEDGER = "tests/unit/test_ledger.py"
 PAYMENTS = "tests/unit/test_payments.py"
+STAY = "tests/unit/test_payments_stay.py"
 DECIMALS = "tests/unit/test_budget_decimals.py"
 FILTER = "tests/unit/test_filter.py"
 TEXT_FILES = "tests/interop/test_text_files.py"
@@ -375,8 +376,43 @@ MUTANTS = [
         "a ledger is not read again before a cost is entered",
         "python/dpsel/budget/_ledger.py",
         "        with self._turn() as file:\n            number = ",
-        "        with self._locked() as file:\n            number = ",
+        "        with locked(self._path, is_known=True) as file:\n            number = ",
         (LEDGER,),
+    ),
+    Mutant(
+        "a budget takes what another one pays for",
+        "python/dpsel/budget/_payment.py",
+        "payment.place == own):",
+        "payment.place is not None):",
+        (STAY,),
+    ),
+    Mutant(
+        "what a fork inherits is known by the number of the process alone",
+        "python/dpsel/budget/_process.py",
+        "        return self._process is not _here()",
+        "        return self._process.number != os.getpid()",
+        (STAY,),
+    ),
+    Mutant(
+        "an interrupt after the entry does not say that the cost stays spent",
+        "python/dpsel/budget/_ledger.py",
+        "payment.stands = file.seek(0, os.SEEK_END) > end",
+        "pass",
+        (STAY,),
+    ),
+    Mutant(
+        "half a line stays where the disk is full",
+        "python/dpsel/budget/_file.py",
+        "        file.truncate(end)\n",
+        "",
+        ("tests/unit/test_ledger_edges.py",),
+    ),
+    Mutant(
+        "a command writes over a ledger",
+        "python/dpsel/outputs.py",
+        "all(mark in line for mark in _MARKS)",
+        "False",
+        ("tests/cli/test_cli_ledger_files.py",),
     ),
     Mutant(
         "a changed line of a ledger passes",
@@ -388,8 +424,8 @@ MUTANTS = [
     Mutant(
         "a share of a budget is paid by nobody",
         "python/dpsel/budget/_payment.py",
-        "            payment = payment.pay(cost, payment.label)",
-        '            payment = Payment(cost, "")',
+        "                self._pledge.pay(self._payment)",
+        "                pass",
         (LEDGER,),
     ),
     Mutant(
@@ -457,9 +493,9 @@ MUTANTS = [
     ),
     Mutant(
         "a forked process keeps the lock of a ledger",
-        "python/dpsel/budget/_ledger.py",
-        "                unlock(file)",
-        "                pass",
+        "python/dpsel/budget/_file.py",
+        "            unlock(file)",
+        "            pass",
         (PAYMENTS,),
     ),
     Mutant(
@@ -471,9 +507,9 @@ MUTANTS = [
     ),
     Mutant(
         "a ledger is another file in another working directory",
-        "python/dpsel/budget/_ledger.py",
-        "Path(self._named).absolute()",
-        "Path(self._named)",
+        "python/dpsel/budget/_file.py",
+        "return path.absolute()",
+        "return path",
         (LEDGER,),
     ),
     Mutant(
@@ -2406,8 +2442,8 @@ MUTANTS = [
     Mutant(
         "what was spent once pays for two calls",
         "python/dpsel/budget/_payment.py",
-        "used, self._used = self._used, True",
-        "used, self._used = self._used, False",
+        "if self._call is not call:",
+        "if self._call is None:",
         (COST,),
     ),
     Mutant(

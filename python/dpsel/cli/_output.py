@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from dpsel.exceptions import FileError
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Staged:
     def add(self, target: Path) -> Path:
         """Return the path to write instead of ``target``; it has the same extension."""
         # A link stays: the file that it leads to is replaced. A pipe or device must never be.
-        target = Path(os.path.realpath(target))
+        target = Path(os.path.realpath(checked_output(target)))
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {quoted_path(target)}: it is a directory or a device")
         if not target.parent.is_dir():

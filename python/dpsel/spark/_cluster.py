@@ -6,8 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpsel import _core
+from dpsel._arguments import as_path_if_given
 from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
+from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_partitions
 from dpsel.spark._quiet import quiet
 from dpsel.spark._sharing import shared
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from dpsel import _core
     from dpsel._request import NamedColumns
 
 __all__ = ["Cluster"]
@@ -32,6 +34,7 @@ class Cluster:
     secret_file: str | os.PathLike[str] | None
 
     @classmethod
+    @own_errors
     def checked(
         cls,
         frame: Any,
@@ -40,8 +43,11 @@ class Cluster:
         num_partitions: int | None,
         unencrypted: Unencrypted,
         secret_file: str | os.PathLike[str] | None,
+        job: _core.ExchangeJob,
     ) -> Cluster:
-        """Check the number of partitions, and what Spark leaves unencrypted."""
+        """Check the number of partitions, what Spark leaves unencrypted, and the file here on the driver."""
+        secret_file = as_path_if_given("secret_file", secret_file)
+        _core.ExchangeShare().seal(job, secret_file)
         number = checked_partitions(frame, num_partitions)
         check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
         return cls(frame, columns, number, secret_file)

@@ -8,7 +8,8 @@ from dpsel._arguments import as_int, type_name
 from dpsel._ingest._libraries import library_of
 from dpsel._ingest._spark_types import check_batches
 from dpsel._request import NamedColumns, columns_of
-from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
+from dpsel.spark._errors import own_errors
 from dpsel.spark._schema import spark_schema
 
 __all__ = ["checked_frame", "checked_partitions", "checked_tokenizer", "frame_of", "named_columns"]
@@ -34,10 +35,12 @@ def checked_tokenizer(tokenizer: object) -> object:
     return tokenizer
 
 
+@own_errors
 def checked_frame(data: Any, function: str) -> Any:
     """Refuse data that is no Spark DataFrame, and name the function that takes it."""
     if library_of(data) != "pyspark" or not hasattr(data, "mapInArrow"):
         raise SchemaError(f"{type_name(data)} is no Spark DataFrame; pass it to dpsel.{function} instead")
+    _refuse_stopped(getattr(data.sparkSession, "_sc", None))
     if data.isStreaming:
         raise SchemaError(
             "a streaming DataFrame never ends, and a release is final; write the stream out, and select from "
@@ -45,6 +48,12 @@ def checked_frame(data: Any, function: str) -> Any:
         )
     check_batches(data.sparkSession)
     return data
+
+
+def _refuse_stopped(context: Any) -> None:
+    # A session of Spark Connect has none; its first question to the server fails.
+    if context is not None and (context._jsc is None or context._jsc.sc().isStopped()):  # noqa: SLF001
+        raise DataError("the Spark session of the table was stopped; make the table again in a running one")
 
 
 def checked_partitions(frame: Any, num_partitions: int | None) -> int:

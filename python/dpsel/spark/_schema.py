@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpsel._ingest._spark_types import arrow_type, same_form
+from dpsel._ingest._spark_types import arrow_type, check_case, same_form
 from dpsel.exceptions import SchemaError
+from dpsel.spark._errors import own_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["arrow_schema", "as_declared", "named_schema", "spark_schema"]
 
 
+@own_errors
 def arrow_schema(data: Any, columns: NamedColumns) -> Any:
     """Return the Arrow schema of a DataFrame without a job: types of needed columns, names of the others."""
     import pyarrow as pa
+
+    check_case(data, columns)
 
     def kind(field: Any) -> Any:
         if field.name not in columns:

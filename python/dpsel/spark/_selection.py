@@ -112,6 +112,7 @@ def select_partitions(
         num_partitions=num_partitions,
         unencrypted=unencrypted,
         secret_file=secret_file,
+        job=selection.job,
     )
     with begin_call(privacy, private=key is None) as payment:
         core = _run(selection, cluster, schema, request.chosen)

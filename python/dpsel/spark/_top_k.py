@@ -113,6 +113,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         num_partitions=num_partitions,
         unencrypted=unencrypted,
         secret_file=secret_file,
+        job=top_k.job,
     )
     with begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None) as payment:
         answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen), "pyarrow")
