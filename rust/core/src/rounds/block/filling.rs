@@ -1,6 +1,7 @@
 //! Users come into a block one after the other, with the items that they keep.
 
-use super::users::{Kept, MOST_USERS, UserBlock};
+use super::rows::MOST_USERS;
+use super::users::{Kept, UserBlock};
 use crate::accounting::L0Bound;
 use crate::bounding::Priorities;
 use crate::numeric::widths::codes;

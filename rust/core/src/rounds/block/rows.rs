@@ -11,11 +11,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::packing::{DAMAGED, ended, push, push_number, take, take_number};
 use super::sums::{RANGE, SlotSums};
-use super::users::MOST_USERS;
 use crate::Result;
 use crate::numeric::widths::codes;
 use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
+/// Users of a block at most. Their numbers have 16 bits.
+pub(in crate::rounds) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
 const _: () = assert!(MOST_USERS < 1 << u16::BITS && size_of::<Row>() == 3);
 /// Rows, and items, leave when more than one in so many has no importance.
 pub(super) const LEAVE_AT: usize = 8;

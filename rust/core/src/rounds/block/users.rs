@@ -10,9 +10,6 @@ use crate::random::Digest;
 use crate::rounds::selected::Released;
 use crate::weighting::{Budgets, Spread};
 
-/// Users of a block at most. Their numbers have 16 bits.
-pub(in crate::rounds) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
-
 /// Users with the items that they keep.
 ///
 /// `N` is what a released item is called beside its digest: in memory a code, and elsewhere nothing.
@@ -42,7 +39,7 @@ pub(in crate::rounds) struct Kept<'a, N> {
 }
 
 impl<N: Copy + Default> UserBlock<N> {
-    /// These users, of which there are at most [`MOST_USERS`]. [`UserBlock::begin`] comes before the first round.
+    /// These users, of which there are at most [`super::MOST_USERS`]. [`UserBlock::begin`] comes before the first round.
     pub(in crate::rounds) fn new(kept: Kept<'_, N>, budgets: &Budgets) -> Self {
         let Kept { budgets: places, lens, shared, alone } = kept;
         let binds = places.iter().any(|place| budgets.binds(usize::from(*place)));
