@@ -17,10 +17,10 @@ use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
 use crate::contributions::ItemCode;
 use crate::exchange::{
-    CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights, checked_weight,
+    CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights,
 };
 use crate::random::Digest;
-use crate::rounds::{Deciding, Round};
+use crate::rounds::{Deciding, Round, checked_weight};
 use crate::runtime::memory::Growing;
 use crate::scratch::{Spool, Stored};
 

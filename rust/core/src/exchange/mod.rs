@@ -41,10 +41,8 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, decided, most_sums};
 pub(crate) use driver::{in_order, of_digests, runs_in_pieces};
-pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };

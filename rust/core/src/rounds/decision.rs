@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::calibration::{Calibration, Round};
+use super::calibration::Calibration;
 use super::rule::Rule;
 use super::scoring::Scoring;
 use super::screening::Screening;
@@ -10,7 +10,7 @@ use crate::noise::{NoisyThreshold, Threshold};
 use crate::numeric::widths::clipped;
 use crate::threshold::Noisy;
 use crate::threshold::curve::Curve;
-use crate::weighting::{FULL_IMPORTANCE, SHARES};
+use crate::weighting::{FULL_IMPORTANCE, SHARES, UNIT};
 use crate::{Error, Result};
 
 /// The state of one item after the earlier rounds.
@@ -61,6 +61,20 @@ pub(crate) enum Outcome {
     Kept(ItemState),
 }
 
+/// The largest weight that noise may be added to: 2^32 users of one unit each, or half as many of two.
+const LARGEST: u64 = UNIT << 32;
+
+const NO_ROUND: Error = Error::Internal("there is no such round");
+
+/// The whole weight of an item, if noise may be added to it.
+///
+/// # Errors
+/// [`Error::Capacity`] if it is too large.
+pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
+    let too_many = Error::Capacity { what: "users of one item", limit: 1 << 32 };
+    if weight <= LARGEST { Ok(weight) } else { Err(too_many) }
+}
+
 /// A round, ready to decide items.
 #[derive(Debug)]
 pub(crate) struct Decider {
@@ -100,9 +114,7 @@ impl Decider {
     /// # Errors
     /// [`Error::Internal`] if there is no such round; as [`Curve::of`].
     pub(crate) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
-        let Some([earlier @ .., round]) = calibration.rounds.get(..=number as usize) else {
-            return Err(Error::Internal("there is no such round"));
-        };
+        let round = calibration.rounds.get(number as usize).ok_or(NO_ROUND)?;
         let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
         let kind = match &round.rule {
             Rule::Noisy(Noisy { noise, threshold }) => Kind::Noisy {
@@ -115,17 +127,7 @@ impl Decider {
                 Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
             }
             Rule::Ranking(_) => return Err(Error::Internal("a ranking round decides no item")),
-            Rule::Scoring(_) if calibration.scoring().is_none() => {
-                return Err(Error::Internal(
-                    "if one round is scored, all rounds have to be, and the last one needs `publish`",
-                ));
-            }
-            Rule::Scoring(scoring) => {
-                let shares = earlier.iter().filter_map(share).chain([scoring.share]);
-                let left = shares.fold(SHARES, u32::saturating_sub);
-                let noise = *noise_of(scoring.noise);
-                Kind::Scoring(Box::new(ScoredRound { scoring: scoring.clone(), noise, left, with_weights }))
-            }
+            Rule::Scoring(_) => Kind::Scoring(Box::new(ScoredRound::new(calibration, number, with_weights)?)),
         };
         Ok(Self { kind, with_weights })
     }
@@ -155,15 +157,6 @@ impl Decider {
         match &self.kind {
             Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.takes_part(weight),
             Kind::Screening { .. } => true,
-        }
-    }
-
-    /// Whether an item in this state takes no part in the round, whatever its weight.
-    #[inline]
-    pub(super) fn is_out(&self, state: ItemState) -> bool {
-        match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.is_abandoned(),
-            Kind::Screening { .. } => false,
         }
     }
 
@@ -206,14 +199,6 @@ impl Decider {
         }
     }
 
-    /// The scored round; `None` if it is another one.
-    pub(super) fn scored(&self) -> Option<&ScoredRound> {
-        match &self.kind {
-            Kind::Scoring(scored) => Some(scored),
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Screening { .. } => None,
-        }
-    }
-
     /// Whether an item in its first state, before any round, is released with this weight.
     ///
     /// The exchange passes an upper bound of the weight: a larger weight is released wherever a smaller one is.
@@ -226,6 +211,22 @@ impl Decider {
 }
 
 impl ScoredRound {
+    /// Prepare the round of this number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no such round, or if not all rounds are scored.
+    pub(super) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
+        let (rounds, _) = calibration.scoring().ok_or(Error::Internal(
+            "if one round is scored, all rounds have to be, and the last one needs `publish`",
+        ))?;
+        let Some([earlier @ .., scoring]) = rounds.get(..=number as usize) else { return Err(NO_ROUND) };
+        let left = earlier
+            .iter()
+            .fold(SHARES - scoring.share.min(SHARES), |left, earlier| left.saturating_sub(earlier.share));
+        let noise = NoisyThreshold::new(scoring.noise, Threshold::from_steps(0));
+        Ok(Self { scoring: (*scoring).clone(), noise, left, with_weights })
+    }
+
     /// The noise of a word.
     #[inline]
     pub(super) fn noise(&self, word: u128) -> i64 {
@@ -236,6 +237,11 @@ impl ScoredRound {
     pub(super) fn noises(&self, words: &[u128], noises: &mut Vec<i64>) {
         noises.clear();
         self.noise.append_noises(words, noises);
+    }
+
+    /// The share of the round.
+    pub(super) fn share(&self) -> u32 {
+        self.scoring.share
     }
 
     /// Whether the round releases items: the last one does.
@@ -280,10 +286,6 @@ fn noise_and_score(state: ItemState, weight: u64, noise: i64) -> (i64, i64) {
     (noise, noise.saturating_add(clipped(weight)))
 }
 
-fn share(round: &Round) -> Option<u32> {
-    round.rule.scoring().map(|scoring| scoring.share)
-}
-
 /// Round a noisy weight down to the threshold plus a multiple of `step`.
 fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
     // A step divides 2^64, so the remainder is right even where the difference wraps.
@@ -295,7 +297,6 @@ fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::noise::Noise;
-    use crate::numeric::UNIT;
 
     /// The first of two scored rounds, in which items settle at 20 units.
     fn decider() -> Decider {
@@ -319,7 +320,7 @@ mod tests {
             panic!("not kept");
         };
         assert!(settled.importance == 0 && settled.exposure > 0);
-        assert!(decider.takes_part(settled, 0) && !decider.is_out(settled));
+        assert!(decider.takes_part(settled, 0));
         for weight in [1000 * UNIT, 10 * UNIT, 0] {
             let Outcome::Kept(state) = decider.decide(settled, weight, WORD) else { panic!("not kept") };
             assert_eq!((state.importance, state.exposure), (0, settled.exposure));
@@ -344,7 +345,6 @@ mod tests {
     fn an_item_that_is_abandoned_takes_no_part() {
         let decider = decider();
         assert!(!decider.takes_part(ItemState::ABANDONED, 1000 * UNIT));
-        assert!(decider.is_out(ItemState::ABANDONED) && !decider.is_out(ItemState::default()));
         assert_eq!(
             decider.decide(ItemState::ABANDONED, 1000 * UNIT, WORD),
             Outcome::Kept(ItemState::ABANDONED)

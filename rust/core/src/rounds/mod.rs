@@ -7,10 +7,12 @@
 //! * a *ranking* round releases nothing and sets the order of the items for the next round (`Matching`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (`Steered`).
 //!
-//! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them.
+//! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them. It runs on
+//! blocks of users and items (`block`), here (`scored`), from a disk and on Spark.
 //!
 //! [`Decider`] decides one item in any of them but the ranking ones, here and in the exchange.
 
+mod block;
 mod calibration;
 mod decision;
 mod importance;
@@ -27,12 +29,15 @@ mod select;
 mod selected;
 mod turns;
 
+pub(crate) use block::{
+    BLOCK_ITEMS, Block, BlockRound, Blocks, Driver, Filling, InMemory, ItemBlock, MOST_SHARED, Shared,
+    UserBlock,
+};
 pub use calibration::{Calibration, Round};
-pub(crate) use decision::{Decider, ItemState, Outcome};
+pub(crate) use decision::{Decider, ItemState, Outcome, checked_weight};
 pub use lowered::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
-pub(crate) use scored::{Alone, Known, Noises, ScoredDecider};
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
 pub(crate) use select::bytes;

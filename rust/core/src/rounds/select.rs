@@ -58,8 +58,8 @@ pub fn select_rounds(
     control: &Control,
 ) -> Result<Selected> {
     let turns = Turns::new(calibration, (with_weights, lowered), key)?;
-    if let Some((scored, publish)) = calibration.scoring() {
-        return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
+    if let Some((_, publish)) = calibration.scoring() {
+        return score_rounds(contributions, (calibration, publish), with_weights, key, control);
     }
     let codes = contributions.vocabulary().code_bound();
     let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };

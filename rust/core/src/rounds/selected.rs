@@ -10,13 +10,20 @@ pub struct Selected {
     pub(super) keys: Keys,
 }
 
-/// A released item.
+/// A released item, and what it is called beside its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Released {
-    pub(crate) item: ItemCode,
+pub(crate) struct Released<N = ItemCode> {
+    pub(crate) item: N,
     pub(crate) digest: Digest,
     /// The noisy weight in grid steps; 0 where weights were not asked for.
     pub(crate) weight: i64,
+}
+
+impl<N> Released<N> {
+    /// The same under another name.
+    pub(super) fn renamed<M>(self, name: impl FnOnce(N) -> M) -> Released<M> {
+        Released { item: name(self.item), digest: self.digest, weight: self.weight }
+    }
 }
 
 impl Selected {

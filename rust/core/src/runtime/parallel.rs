@@ -77,8 +77,8 @@ impl<T> Idle<T> {
     }
 
     /// All values that were given back.
-    pub(crate) fn into_values(self) -> Vec<T> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn values_mut(&mut self) -> &mut Vec<T> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

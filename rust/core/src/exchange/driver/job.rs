@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
-use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
+use crate::exchange::blocks::{BlockUsers, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
     Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
@@ -14,9 +14,9 @@ use crate::exchange::rows::{
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
 use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Decider, Lowered, Round, Turns};
+use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
 use crate::task::JobSpec;
-use crate::weighting::{Budgets, UNIT};
+use crate::weighting::UNIT;
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
@@ -140,7 +140,7 @@ impl ExchangeJob {
     }
 
     /// The decider and the noise of a round.
-    pub(super) fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
         let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
         Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
     }
@@ -221,9 +221,7 @@ impl ExchangeJob {
     /// # Errors
     /// Rounds that do not score.
     pub fn block_users(&self, users: UserCounts) -> Result<BlockUsers> {
-        let (round, budgets) = self.block_round(0)?;
-        let bounded = Bounded::new(self.bound()?, &self.key, budgets);
-        Ok(BlockUsers::new(bounded, &self.key, users, round))
+        Ok(BlockUsers::new(self.filling()?, &self.key, users, self.block_round(0)?))
     }
 
     /// The stage that weighs a later scored round on blocks, given the states of shared items.
@@ -231,17 +229,29 @@ impl ExchangeJob {
     /// # Errors
     /// Rounds that do not score; damaged states.
     pub fn weigh_blocks(&self, round: u32, states: &Packed) -> Result<WeighBlocks> {
-        Ok(WeighBlocks::new(self.block_round(round)?.0, SharedStates::unpack(states.bytes())?))
+        Ok(WeighBlocks::new(self.block_round(round)?, SharedStates::unpack(states.bytes())?))
     }
 
-    /// A scored round on blocks, and the budgets of all rounds.
-    fn block_round(&self, round: u32) -> Result<(BlockRound, Budgets)> {
-        let Some((rounds, publish)) = self.spec.calibration.scoring() else {
-            return Err(UNSCORED);
-        };
-        let (scoring, budgets) = (rounds.get(round as usize).ok_or(NO_ROUND)?, publish.budgets());
-        let decider = self.decider(round, self.spec.with_weights)?;
-        Ok((BlockRound::new(budgets.in_round(scoring.share), decider), budgets))
+    /// What bounds users and puts them into blocks.
+    ///
+    /// # Errors
+    /// Rounds that do not score.
+    pub(crate) fn filling(&self) -> Result<Filling> {
+        let (_, publish) = self.spec.calibration.scoring().ok_or(UNSCORED)?;
+        Ok(Filling::new(self.bound()?, &self.key, publish.budgets()))
+    }
+
+    /// A scored round on blocks, counted from 0.
+    fn block_round(&self, round: u32) -> Result<BlockRound> {
+        BlockRound::new(&self.spec.calibration, round, self.spec.with_weights, &self.key)
+    }
+
+    /// All scored rounds.
+    ///
+    /// # Errors
+    /// Rounds that do not score.
+    pub(crate) fn scored_rounds(&self) -> Result<Vec<BlockRound>> {
+        BlockRound::all(&self.spec.calibration, self.spec.with_weights, &self.key)
     }
 
     /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the

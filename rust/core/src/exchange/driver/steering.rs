@@ -1,14 +1,13 @@
-//! The items that several users hold, on the driver, while tasks have the users in blocks.
-
-use zeroize::Zeroize;
+//! The driver of scored rounds while tasks have the users in blocks.
 
 use super::job::ExchangeJob;
-use crate::exchange::blocks::{Items, MOST_SHARED};
 use crate::exchange::wire::{
-    Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
+    Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
 use crate::random::Digest;
+use crate::rounds::{BLOCK_ITEMS, Driver, InMemory, ItemBlock, MOST_SHARED, Shared};
 use crate::{Error, Result};
+use zeroize::Zeroize;
 
 const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
 
@@ -26,16 +25,15 @@ pub fn most_sums(shared: &Packed, tasks: u32) -> Result<u64> {
 #[derive(Debug)]
 pub struct Steering {
     job: ExchangeJob,
-    round: u32,
-    /// All items that several users may hold, in order of their digests. The code of an item is its place.
-    items: Items,
+    /// None before the first round. The slot of an item is its place in order of digests.
+    driver: Option<Driver<InMemory<'static, ItemBlock>>>,
 }
 
 impl Steering {
     /// Before the first round.
     #[must_use]
     pub fn new(job: ExchangeJob) -> Self {
-        Self { job, round: 0, items: Items::default() }
+        Self { job, driver: None }
     }
 
     /// Take what the tasks of a round sent. Returns the states for the next round; after the last round, all decisions.
@@ -44,51 +42,56 @@ impl Steering {
     /// [`Error::Internal`] if it is damaged, or if there is no such round; [`Error::Capacity`] for too many items or
     /// users.
     pub fn next(&mut self, sent: &Packed) -> Result<Packed> {
-        let (is_first, mut sums, mut released) = (self.round == 0, Vec::new(), Vec::new());
-        each_part(sent.bytes(), |contents, part| match contents {
-            PartContents::ByDigest if is_first => unpack_weights(part, &mut sums),
-            PartContents::ByCode if !is_first => each_sum(part, |code, sum| self.items.give(code, sum)),
-            PartContents::ByDigest | PartContents::ByCode => Err(OTHER_ITEMS),
-            PartContents::Decisions => {
+        let (mut sums, mut released) = (Vec::new(), Vec::new());
+        let known = &mut self.driver;
+        each_part(sent.bytes(), |contents, part| match (contents, &mut *known) {
+            (PartContents::ByDigest, None) => unpack_weights(part, &mut sums),
+            (PartContents::ByCode, Some(driver)) => {
+                each_sum(part, |slot, sum| driver.shared_mut().add(slot, sum))
+            }
+            (PartContents::ByDigest, Some(_)) | (PartContents::ByCode, None) => Err(OTHER_ITEMS),
+            (PartContents::Decisions, _) => {
                 released.extend_from_slice(part);
                 Ok(())
             }
         })?;
-        if is_first {
-            self.items = items_of(&mut sums)?;
+        let digests = if self.driver.is_none() { Some(self.begin(&mut sums)?) } else { None };
+        let driver = self.driver.as_mut().ok_or(OTHER_ITEMS)?;
+        let Some(decided) = driver.decide()? else {
+            return Ok(SharedStates { digests, importances: driver.shared().importances().collect() }
+                .pack()
+                .into());
+        };
+        decided.iter().for_each(|item| Decisions::push(item.digest, item.weight, &mut released));
+        Ok(released.into())
+    }
+
+    /// Begin with the items of these sums, which are returned.
+    fn begin(&mut self, sums: &mut Vec<(Digest, u64)>) -> Result<Vec<Digest>> {
+        add_up(sums);
+        if sums.len() > MOST_SHARED {
+            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
         }
-        for (digest, sum) in &mut sums {
+        let digests: Vec<Digest> = sums.iter().map(|(digest, _)| *digest).collect();
+        let mut shared = Shared::new(digests.len(), (1, 0));
+        sums.iter().enumerate().try_for_each(|(slot, (_, sum))| shared.add(slot, *sum))?;
+        for (digest, sum) in sums {
             digest.0.zeroize();
             sum.zeroize();
         }
-        let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
-        let is_last = decider.may_release();
-        self.items.decide(&(decider, words), &mut released)?;
-        self.round += 1;
-        if is_last {
-            return Ok(released.into());
-        }
-        let digests = is_first.then(|| self.items.digests().to_vec());
-        let importances = self.items.importances().collect();
-        Ok(SharedStates { digests, importances }.pack().into())
+        let blocks = (0..).step_by(BLOCK_ITEMS).zip(digests.chunks(BLOCK_ITEMS));
+        let mut items: Vec<_> = blocks.map(|(first, items)| ItemBlock::new(first, items.to_vec())).collect();
+        items.iter_mut().for_each(ItemBlock::begin);
+        self.driver = Some(Driver::new(self.job.scored_rounds()?, shared, InMemory::new(items, 1, None)));
+        Ok(digests)
     }
-}
-
-/// The items of these sums, each once.
-fn items_of(sums: &mut Vec<(Digest, u64)>) -> Result<Items> {
-    add_up(sums);
-    if sums.len() > MOST_SHARED {
-        return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
-    }
-    let mut items = Items::new(sums.iter().map(|(digest, _)| *digest).collect());
-    for (at, (_, sum)) in sums.iter().enumerate() {
-        items.give(at, *sum)?;
-    }
-    Ok(items)
 }
 
 impl Drop for Steering {
     fn drop(&mut self) {
-        self.items.wipe();
+        if let Some(driver) = &mut self.driver {
+            driver.items_mut().blocks_mut().iter_mut().for_each(ItemBlock::wipe);
+            driver.shared_mut().wipe();
+        }
     }
 }

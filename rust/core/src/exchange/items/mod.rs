@@ -13,6 +13,6 @@ pub use false_positives::{FalsePositives, partition_decisions};
 pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
 pub use steer::Steer;
+pub(crate) use sum::sum_up;
 pub use sum::{OnItems, Sum};
-pub(crate) use sum::{checked_weight, sum_up};
 pub use total::Total;
