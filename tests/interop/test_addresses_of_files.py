@@ -1,12 +1,12 @@
-"""Addresses: ``file://`` is a path of this machine with all its checks; rows from a server are read exactly."""
+"""Addresses: ``file://`` is a path of this machine with all its checks."""
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from pathlib import Path
 from urllib.parse import quote
 
-import polars
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -123,25 +123,28 @@ def test_values_of_folders_far_away_are_texts(tmp_path, values, unreleased):
         write(tmp_path / f"year={value}" / "x.parquet")
     if unreleased:
         write(tmp_path / f"year={quote(unreleased, safe='')}" / "x.parquet", users=pa.array([1] * 300))
-    frame = rows_at(polars, [f"{tmp_path}/**/*.parquet"], NamedColumns(["user"], ["year"]))
+    frame = rows_at(pl, [f"{tmp_path}/**/*.parquet"], NamedColumns(["user"], ["year"]))
     expected = sorted(value.replace("%2F", "/") for value in values)
     assert select(frame, "year").to_pylist() == expected == select(str(tmp_path), "year").to_pylist()
 
 
 def test_columns_of_the_files_are_not_taken_from_folders(tmp_path):
     write(tmp_path / "item=milk" / "x.parquet")
-    frame = rows_at(polars, [f"{tmp_path}/**/*.parquet"], NamedColumns(["user"], ["item"]))
+    frame = rows_at(pl, [f"{tmp_path}/**/*.parquet"], NamedColumns(["user"], ["item"]))
     assert select(frame).to_pylist() == ["tea"]
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.list_(pa.timestamp("us"))])
 def test_int96_of_a_server_is_refused_before_it_is_read(tmp_path, kind):
-    times = [datetime.datetime(9999, 1, 1), datetime.datetime(2500, 1, 1)]
+    times = [
+        dt.datetime(9999, 1, 1, tzinfo=dt.UTC).replace(tzinfo=None),
+        dt.datetime(2500, 1, 1, tzinfo=dt.UTC).replace(tzinfo=None),
+    ]
     values = pa.array(times if kind == pa.timestamp("us") else [times, times], kind)
     table = pa.table({"user": [1, 2], "time": values, "item": ["tea"] * 2})
     path = str(tmp_path / "x.parquet")
     pq.write_table(table, path, use_deprecated_int96_timestamps=True, store_schema=False)
     for items in (["time"], ["item", "time"]):
         with pytest.raises(SchemaError, match="column 'time'.*INT96"):
-            rows_at(polars, [path], NamedColumns(["user"], items))
-    assert rows_at(polars, [path], NamedColumns(["user"], ["item"])).collect().height == 2
+            rows_at(pl, [path], NamedColumns(["user"], items))
+    assert rows_at(pl, [path], NamedColumns(["user"], ["item"])).collect().height == 2
