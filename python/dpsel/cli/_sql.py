@@ -15,13 +15,13 @@ from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Errors of DuckDB about names. Their text may list others, which may be data: keys of JSON, the first row of a
-#: CSV without a header.
+#: Errors of DuckDB about names. Their text may list others, which may be data: keys of JSON, the first row of
+#: a CSV without a header.
 _OF_NAMES = ("CatalogException", "BinderException")
 #: The words of the plain ones of them.
 _PLAIN = frozenset(
-    "a binder catalog clause column does error exist found from function have in name named not referenced "
-    "scalar schema table with".split()
+    {"a", "binder", "catalog", "clause", "column", "does", "error", "exist", "found", "from", "function"}
+    | {"have", "in", "name", "named", "not", "referenced", "scalar", "schema", "table", "with"}
 )
 #: Nothing is written to disk, which DuckDB would do without encryption where memory is short.
 _NO_FILES = ""
@@ -114,8 +114,8 @@ def _refusal(error: Exception, query: str) -> Exception:
         if _words(line) <= _PLAIN | _words(query):
             return click.UsageError(f"--sql: {line}")
         return click.UsageError(
-            f"--sql: DuckDB cannot run the query ({name}); its message may quote data and is left out; run the "
-            "query in DuckDB to see it"
+            f"--sql: DuckDB cannot run the query ({name}); its message may quote data and is left out; "
+            "run the query in DuckDB to see it"
         )
     return exceptions.DataError(
         f"DuckDB could not open the query ({type(error).__name__}); its message may quote rows and is left "

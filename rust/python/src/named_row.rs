@@ -18,7 +18,7 @@ enum By {
     Key,
 }
 
-/// Attributes that hold the names of the fields, of named tuples and SQLAlchemy, of Spark, and of data classes.
+/// Attributes that hold the names of the fields, of named tuples and `SQLAlchemy`, of Spark, and of data classes.
 const ATTRIBUTES: [(&str, By); 3] =
     [("_fields", By::Position), ("__fields__", By::Position), ("__dataclass_fields__", By::Attribute)];
 

@@ -183,13 +183,11 @@ impl Pairs {
                 )
             })
         };
-        match columns {
-            [column] => value(column),
-            _ => {
-                let values: Vec<_> = columns.iter().map(value).collect::<PyResult<_>>()?;
-                Ok(PyTuple::new(row.py(), values)?.into_any())
-            }
+        if let [column] = columns {
+            return value(column);
         }
+        let values: Vec<_> = columns.iter().map(value).collect::<PyResult<_>>()?;
+        Ok(PyTuple::new(row.py(), values)?.into_any())
     }
 
     fn take_batch(&mut self) -> PyResult<RecordBatch> {

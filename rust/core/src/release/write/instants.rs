@@ -24,9 +24,10 @@ pub(super) fn known_to_parquet(table: &RecordBatch) -> Result<RecordBatch, Arrow
             Ok(finer.unwrap_or_else(|_| Arc::clone(column)))
         }
         DataType::Date64 => {
-            let days = cast(column, &DataType::Date32)?;
+            let days = cast(column, &DataType::Date32).ok();
+            let exact = |days: &ArrayRef| cast(days, &DataType::Date64).is_ok_and(|back| &back == column);
             // Otherwise: a date beyond 32 bits of days, which stays a number.
-            Ok(if cast(&days, &DataType::Date64)? == Arc::clone(column) { days } else { Arc::clone(column) })
+            Ok(days.filter(exact).unwrap_or_else(|| Arc::clone(column)))
         }
         _ => Ok(Arc::clone(column)),
     })
