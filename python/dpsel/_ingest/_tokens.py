@@ -77,7 +77,7 @@ class Tokens:
         for position, row in enumerate(pairs):
             # A row with names of fields may have them in any order.
             if type(row) not in (tuple, list) or len(row) != 2:  # noqa: PLR2004 - a pair
-                raise self._fault(
+                raise SchemaError(
                     f"with tokenizer= the row at position {position} must be a tuple (user, text), got "
                     f"{with_article(row)}; yield plain tuples"
                 )
