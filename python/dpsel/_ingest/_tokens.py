@@ -74,7 +74,14 @@ class Tokens:
 
     def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
         """Return pairs of users and lists of n-grams."""
-        for user, value in pairs:
+        for position, row in enumerate(pairs):
+            # A row with names of fields may have them in any order.
+            if type(row) not in (tuple, list) or len(row) != 2:  # noqa: PLR2004 - a pair
+                raise SchemaError(
+                    f"with tokenizer= the row at position {position} must be a tuple (user, text), got "
+                    f"{with_article(row)}; yield plain tuples"
+                )
+            user, value = row
             texts = value if isinstance(value, list | set | frozenset) else [value]
             yield user, [item for text in texts for item in self.of_text(text) or ()]
 

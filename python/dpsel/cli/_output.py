@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from dpsel.exceptions import FileError
+from dpsel.formats import local_path
 from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
@@ -123,7 +124,7 @@ def refuse_same_file(
 
 def _named_by(source: str) -> list[str]:
     """Return the files that a path or pattern names, as ``_ingest`` and the core's ``files/expand.rs`` do."""
-    path = os.path.expanduser(source)  # noqa: PTH111 - a pattern is not a Path
+    path = local_path(source)
     if os.path.lexists(path):
         return [path]
     return [path, *glob.glob(path, recursive=True, include_hidden=True)]  # noqa: PTH207 - patterns of texts
