@@ -199,8 +199,8 @@ def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None
         neighbours="add_remove",
     )
     job = _core.ExchangeTopK(request.json, local.schema).job
-    with shared(spark, job, None) as sealed:
-        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, sealed, 4)
+    with shared(spark, None) as seal:
+        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, seal, 4)
         with flow.contributions() as contributions:
             found = contributions.where("partition < 0").count()
     assert bool(found) == counted

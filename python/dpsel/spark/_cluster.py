@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpsel import _core
+    from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
 
 __all__ = ["Cluster"]
@@ -24,12 +25,13 @@ __all__ = ["Cluster"]
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A DataFrame, its needed columns, the number of partitions, and the file that wraps the key."""
+    """A DataFrame, how its needed columns are read and divided, and the file that wraps the key."""
 
     frame: Any
     columns: NamedColumns
     num_partitions: int
     secret_file: str | os.PathLike[str] | None
+    tokens: Tokens | None
 
     @classmethod
     def checked(
@@ -40,14 +42,15 @@ class Cluster:
         num_partitions: int | None,
         unencrypted: Unencrypted,
         secret_file: str | os.PathLike[str] | None,
+        tokens: Tokens | None,
     ) -> Cluster:
         """Check the number of partitions, and what Spark leaves unencrypted."""
         number = checked_partitions(frame, num_partitions)
         check_encryption(frame.sparkSession, unencrypted, with_secret_file=secret_file is not None)
-        return cls(frame, columns, number, secret_file)
+        return cls(frame, columns, number, secret_file, tokens)
 
     @contextmanager
     def dataflow(self, job: _core.ExchangeJob) -> Iterator[Dataflow]:
         """Share the job with the executors while the jobs of a release run."""
-        with quiet(), shared(self.frame.sparkSession, job, self.secret_file) as sealed:
-            yield Dataflow(self.frame, self.columns, job, sealed, self.num_partitions)
+        with quiet(), shared(self.frame.sparkSession, self.secret_file) as seal:
+            yield Dataflow(self.frame, self.columns, job, seal, self.num_partitions, self.tokens)

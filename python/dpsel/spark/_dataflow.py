@@ -1,6 +1,8 @@
 """The stages of a release as Spark jobs.
 
     rows -> Encode -> shuffle by user, and by item hash -> kept
+    kept -> TakeOut -> kept, where public items are counted
+    kept -> Lengths -> driver, for a look
     kept -> FrequentItems -> driver
     kept -> Prune, Weigh -> driver, and pruned
     pruned -> Weigh -> driver; each later round
@@ -31,8 +33,9 @@ from dpsel.spark._frames import frame_of
 from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
     from dpsel.spark._sharing import Sealed
 
@@ -68,17 +71,28 @@ class Dataflow:
     """One release."""
 
     def __init__(
-        self, data: Any, columns: NamedColumns, job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
+        self,
+        data: Any,
+        columns: NamedColumns,
+        job: _core.ExchangeJob,
+        seal: Callable[[_core.ExchangeJob], Sealed],
+        num_partitions: int,
+        tokens: Tokens | None = None,
     ) -> None:
         """Nothing runs yet. The job stays here, and tasks get it sealed."""
         self._data = data
         self._columns = columns
-        self._job = job
-        self._sealed = sealed
+        self._seal = seal
         self._num_partitions = num_partitions
+        self._tokens = tokens
         self._schema = arrow_schema(data, columns)
+        self.go_on_with(job)
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
+
+    def go_on_with(self, job: _core.ExchangeJob) -> None:
+        """Run the stages of another job from now on, which has the same key."""
+        self._job, self._sealed = job, self._seal(job)
 
     def _rows(self, columns: tuple[str, ...]) -> Any:
         """The columns under plain names, found by their place: settings decide which names are the same."""
@@ -92,14 +106,42 @@ class Dataflow:
         return pa.schema([self._schema.field(name) for name in columns])
 
     @contextmanager
-    def contributions(self) -> Iterator[Any]:
-        """The packed contributions, grouped by user, and the user counts; kept while needed."""
+    def contributions(
+        self, unread: _core.ExchangePacked | None = None, *, looks: bool = False
+    ) -> Iterator[Any]:
+        """The packed contributions, grouped by user, and the user counts; kept while needed.
+
+        ``unread`` has the items that are left out. ``looks`` says that a look chooses the rounds.
+        """
         columns = tuple(self._columns)
-        encode = _tasks.Encode(
-            self._sealed, self._declared(columns), self._num_partitions, self._with_user_counts
-        )
-        with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
+        with self._shared(self._job.released_set(unread) if unread else None) as left_out:
+            encode = _tasks.Encode(
+                self._sealed,
+                self._declared(columns),
+                self._num_partitions,
+                self._with_user_counts or looks,
+                left_out,
+                tokens=self._tokens,
+            )
+            made = self._rows(columns).mapInArrow(encode, _VALUES)
+            with _packed.kept(_packed.together(made)) as contributions:
+                yield contributions
+
+    @contextmanager
+    def without(self, contributions: Any, items: _core.ExchangePacked) -> Iterator[Any]:
+        """The contributions without some items, kept while needed."""
+        if not items:
             yield contributions
+            return
+        with self._shared(self.released_set(contributions, items)) as shared:
+            take_out = _tasks.TakeOut(self._sealed, shared)
+            with _packed.kept(contributions.mapInArrow(take_out, _VALUES)) as rest:
+                yield rest
+
+    def lengths(self, contributions: Any, sizes: list[int]) -> _core.ExchangePacked:
+        """Count the users by their numbers of items, in classes that end with these sizes."""
+        count = _tasks.Lengths(self._sealed, tuple(sizes))
+        return _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
 
     @property
     def _with_user_counts(self) -> bool:
@@ -288,9 +330,10 @@ class Dataflow:
         if not released:
             return []
         items = tuple(self._columns.items)
-        schema = named_schema(self._schema, items, is_text=self._job.is_text)
+        is_text = self._job.is_text or self._tokens is not None
+        schema = named_schema(self._schema, items, is_text=is_text)
         with self._shared(released) as shared:
-            name = _tasks.Name(self._sealed, self._declared(items), shared)
+            name = _tasks.Name(self._sealed, self._declared(items), shared, tokens=self._tokens)
             named = self._rows(items).mapInArrow(name, spark_schema(schema))
             # Settings decide the types of what Spark hands over.
             found = named.dropDuplicates(["digest"]).toArrow().cast(schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel._ingest._spark_types import arrow_type, same_form
+from dpsel._ingest._tokens import list_type
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from dpsel._request import NamedColumns
 
-__all__ = ["arrow_schema", "as_declared", "named_schema", "spark_schema"]
+__all__ = ["arrow_schema", "as_declared", "named_schema", "spark_schema", "with_tokens"]
 
 
 def arrow_schema(data: Any, columns: NamedColumns) -> Any:
@@ -26,6 +27,26 @@ def arrow_schema(data: Any, columns: NamedColumns) -> Any:
         return arrow_type(role, field.name, field.dataType)
 
     return pa.schema([pa.field(field.name, kind(field)) for field in data.schema.fields])
+
+
+def with_tokens(schema: Any, items: Sequence[str]) -> Any:
+    """Return the schema with lists of tokens in place of the texts of the item column.
+
+    Raises:
+        SchemaError: If there are several item columns, or the one is no text.
+    """
+    import pyarrow as pa
+
+    if len(items) != 1:
+        raise SchemaError("tokenizer= needs exactly one item column; name the text column alone as item=")
+    at = schema.get_field_index(items[0])
+    if at < 0:
+        # The core has the message.
+        return schema
+    kind = schema.field(at).type
+    if not (pa.types.is_string(kind) or pa.types.is_null(kind)):
+        raise SchemaError(f"tokenizer= needs text, but the item column '{items[0]}' is {kind}")
+    return schema.set(at, pa.field(items[0], list_type(pa)))
 
 
 def named_schema(declared: Any, items: Sequence[str], *, is_text: bool) -> Any:

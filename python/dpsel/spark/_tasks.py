@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dpsel import _core
+    from dpsel._ingest import Tokens
     from dpsel.spark._sharing import Sealed
 
 __all__ = [
@@ -28,12 +29,14 @@ __all__ = [
     "FalsePositives",
     "FilterCandidates",
     "FrequentItems",
+    "Lengths",
     "Name",
     "NoisyCounts",
     "Prune",
     "PruneAndWeigh",
     "Reweight",
     "Steer",
+    "TakeOut",
     "Total",
     "Weigh",
     "WeighBlocks",
@@ -67,25 +70,54 @@ class _Task(ABC):
 
 @dataclass(frozen=True)
 class _OfRows(_Task):
-    """Reads rows of the table, whose columns get their names back and have their declared types."""
+    """Reads rows of the table, whose columns get their names back and have their declared types.
+
+    A function of the caller's makes lists of tokens of the texts in the last column.
+    """
 
     schema: Any
+    tokens: Tokens | None = field(default=None, repr=False, kw_only=True)
 
     def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through batches, given the opened job."""
-        return super().work(job, (as_declared(batch, self.schema) for batch in batches))
+        declared = (as_declared(batch, self.schema) for batch in batches)
+        return super().work(job, declared if self.tokens is None else map(self.tokens.of_batch, declared))
 
 
 @dataclass(frozen=True)
 class Encode(_OfRows):
-    """Read rows of the table, and count the users of items if asked for."""
+    """Read rows of the table without some items, and count the users of the others if asked for."""
 
     num_partitions: int
     with_user_counts: bool
+    left_out: Any = field(default=None, repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.encode(self.num_partitions, self.with_user_counts)
+        left_out = None if self.left_out is None else _value(self.left_out)
+        return job.encode(self.num_partitions, self.with_user_counts, left_out)
+
+
+@dataclass(frozen=True)
+class TakeOut(_Task):
+    """Take items out of what was read."""
+
+    items: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.take_out(_value(self.items))
+
+
+@dataclass(frozen=True)
+class Lengths(_Task):
+    """Count users by their numbers of items, for a look."""
+
+    sizes: tuple[int, ...]
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.lengths(list(self.sizes))
 
 
 @dataclass(frozen=True)

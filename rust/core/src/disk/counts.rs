@@ -3,11 +3,10 @@
 use super::output::Collected;
 use super::rounds::Rounds;
 use super::stages::Stages;
-use crate::counting::CountNoise;
+use crate::Result;
 use crate::exchange::{Decisions, ReleasedSet};
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
-use crate::{Error, Result};
 
 /// Bytes for each counted item: in the set, with its sum and with its noisy number.
 const BYTES: u64 = 96;
@@ -31,13 +30,6 @@ impl Rounds<'_> {
         stages.run(held, count, || stages.writer(&sums))?;
         let collected = Collected::default();
         stages.run(&sums.stored(), || job.noisy_counts(), || &collected)?;
-        let mut packed = collected.packed().bytes().to_vec();
-        let found = Decisions::unpack(&packed)?;
-        // A public item may have no user. It has noise all the same.
-        let noise: CountNoise = job.spec().calibration.counts.ok_or(Error::Internal("no noise of counts"))?;
-        let without: Vec<Digest> = items.iter().copied().filter(|item| !found.contains(*item)).collect();
-        let drawn = noise.noisy_counts(without.iter().map(|item| (*item, 0)), job.key());
-        packed.extend(Decisions::pack(without.into_iter().zip(drawn)));
-        Decisions::unpack(&packed)
+        job.numbers_of(items, Decisions::unpack(collected.packed().bytes())?)
     }
 }

@@ -17,7 +17,7 @@
 //!
 //! | part | modules |
 //! |---|---|
-//! | what is asked for | `run`, `select`, `count`, `top_k`; requests of a look: `possible`; counts of users beside a release: `counts` |
+//! | what is asked for | `run`, `select`, `count`, `top_k`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
 //! | the rounds | `rounds` |
 //! | plain rounds | `coded`, with `candidates` and `pruned` |
@@ -38,7 +38,6 @@ mod memory;
 mod names;
 mod numbering;
 mod output;
-mod possible;
 mod pruned;
 mod reading;
 mod rewritten;

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use super::divide::divided;
 use super::memory::{LEAST, Memory};
 use super::names::Lookup;
-use super::possible::Possible;
 use super::reading::{Read, Rows, StoredRows, TakenOut, Wanted};
 use super::rounds::Rounds;
 use super::stages::Stages;
 use crate::contributions::RowOrder;
 use crate::error::quoted_path;
-use crate::exchange::{Decisions, Selection};
+use crate::exchange::{Beyond, Decisions, Possible, Selection};
 use crate::ingest::{ItemSchema, OpenSource, Source, again};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
@@ -29,7 +28,7 @@ use crate::{Error, Result, Size};
 pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace) -> Result<()> {
     match request {
         Request::Select(request) => {
-            Possible::checked(request)?;
+            Possible::checked(request, Beyond::Disk)?;
         }
         Request::Count(_) | Request::TopK(_) => {}
     }
@@ -74,7 +73,7 @@ pub fn select_partitions(
     space: ScratchSpace,
 ) -> Result<Release> {
     let Some(limit) = control.memory_limit() else {
-        Possible::checked(request)?;
+        Possible::checked(request, Beyond::Disk)?;
         return task::select_partitions(source, request, key, control);
     };
     Stages::within(limit, control, |stages| select_within(source, request, key, stages, space))
@@ -88,12 +87,12 @@ pub(super) fn select_within(
     stages: Stages<'_>,
     space: ScratchSpace,
 ) -> Result<Release> {
-    let possible = Possible::checked(request)?;
+    let possible = Possible::checked(request, Beyond::Disk)?;
     let (control, scratch) = (stages.control, Scratch::new(space)?);
     control.plan(PHASES, most_rounds(request)?);
     let again = again(&source, control)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
-    let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(&opened, request, key)?);
+    let (schema, lists) = (opened.layout().item_schema()?, PublicLists::read(opened.layout(), request, key)?);
     let wanted = Wanted {
         counts: true,
         names: again.is_none() && schema.integer_kind().is_none(),

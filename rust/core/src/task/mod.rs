@@ -17,7 +17,7 @@ pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
 pub use run::{Outcome, run};
 pub use select::{ListStamp, SelectRequest, select_partitions};
-pub(crate) use select::{PublicLists, after_a_look, most_rounds, release_of};
+pub(crate) use select::{PublicLists, after_a_look, most_rounds, release_of, sizes_of_a_look};
 pub(crate) use top_k::{
     Counted, answer, check_size, columns_of_rows, draw, held_items, items_of_contributions, phases,
 };

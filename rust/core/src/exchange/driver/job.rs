@@ -10,13 +10,15 @@ use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
-    ReweightedRound, Sizes, Weigh,
+    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, Prune,
+    Reweight, ReweightedRound, Sizes, TakeOut, Weigh,
 };
 use crate::exchange::stage::Both;
-use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
+use crate::exchange::wire::{
+    Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
+};
 use crate::ingest::Columns;
-use crate::random::{Purpose, ReleaseKey, Words};
+use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::rounds::{Calibration, Decider, Lowered, Round};
 use crate::weighting::{Budgets, UNIT};
 use crate::{Error, Result};
@@ -86,6 +88,18 @@ impl ExchangeJob {
     pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
         Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
+    }
+
+    /// The stage that takes items out of packed contributions.
+    #[must_use]
+    pub fn take_out(&self, items: ReleasedSet) -> TakeOut {
+        TakeOut::new(self.key.clone(), items)
+    }
+
+    /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
+    #[must_use]
+    pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
+        Gather::new(Lengths::new(sizes), &self.key, self.sizes)
     }
 
     /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
@@ -292,6 +306,17 @@ impl ExchangeJob {
     /// A calibration without noise of counts.
     pub fn noisy_counts(&self) -> Result<Sum<NoisyCounts>> {
         Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
+    }
+
+    /// The noisy numbers that were found, and those of the items among these that have none: an item that comes out in any
+    /// case may have no user, and has noise all the same.
+    ///
+    /// # Errors
+    /// A calibration without noise of counts.
+    pub(crate) fn numbers_of(&self, items: &[Digest], found: Decisions) -> Result<Decisions> {
+        let without: Vec<Digest> = items.iter().copied().filter(|item| !found.contains(*item)).collect();
+        let drawn = self.count_noise()?.noisy_counts(without.iter().map(|item| (*item, 0)), &self.key);
+        Ok(found.with(without.into_iter().zip(drawn)))
     }
 
     /// Which rows of a user and an item are kept: one, or as many as count.

@@ -3,6 +3,7 @@
 mod deciding;
 mod job;
 mod named;
+mod possible;
 mod selection;
 mod steering;
 mod top_k;
@@ -10,7 +11,7 @@ mod top_k;
 pub use deciding::decided;
 pub use job::{ExchangeJob, JobSpec};
 pub(crate) use named::items_of;
+pub(crate) use possible::{Beyond, Possible};
 pub use selection::Selection;
-pub(crate) use selection::runs_in_pieces;
 pub use steering::{Steering, most_sums};
 pub use top_k::{Drawn, TopK};

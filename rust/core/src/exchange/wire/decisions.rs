@@ -59,6 +59,12 @@ impl Decisions {
         packed
     }
 
+    /// The same with more items, which are not there yet.
+    pub(crate) fn with(mut self, more: impl IntoIterator<Item = (Digest, i64)>) -> Self {
+        self.0.extend(more);
+        self
+    }
+
     /// Number of items.
     #[must_use]
     pub fn len(&self) -> usize {

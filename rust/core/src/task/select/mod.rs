@@ -10,4 +10,4 @@ mod weights;
 pub(crate) use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;
-pub(crate) use run::{after_a_look, most_rounds, release_of};
+pub(crate) use run::{after_a_look, most_rounds, release_of, sizes_of_a_look};

@@ -2,9 +2,8 @@
 
 use crate::contributions::Totals;
 use crate::counting::Holdings;
-use crate::exchange::runs_in_pieces;
 use crate::mechanisms::MechanismSpec;
-use crate::rounds::{self, Calibration};
+use crate::rounds::{self, Calibration, Round};
 use crate::runtime::Control;
 use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
 use crate::{Error, Result};
@@ -14,8 +13,45 @@ const PAIR: usize = 8;
 const ITEM: usize = 10;
 const USER: usize = 50;
 
-/// The request, or those between which a look chooses. All of them run on the disk.
-pub(super) struct Possible(Vec<CalibratedSelect>);
+/// An engine that has no place for all rows at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Beyond {
+    /// This machine's disk.
+    Disk,
+    /// Spark.
+    Cluster,
+}
+
+impl Beyond {
+    /// What it does not do, and what to do instead: with one of two mechanisms, or where neither meets the request.
+    fn words(self) -> (&'static str, [&'static str; 4]) {
+        match self {
+            Self::Disk => (
+                "scratch= does not work with",
+                [
+                    "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or leave scratch= out",
+                    "pass mechanism=dpsel.Steered(reach=3), or leave scratch= out",
+                    "pass mechanism=dpsel.Sips(), or leave scratch= out",
+                    "leave scratch= out",
+                ],
+            ),
+            Self::Cluster => (
+                "Spark does not run",
+                [
+                    "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or call dpsel.select_partitions on \
+                     one machine",
+                    "pass mechanism=dpsel.Steered(reach=3), or call dpsel.select_partitions on one machine",
+                    "pass mechanism=dpsel.Sips(), or call dpsel.select_partitions on one machine",
+                    "call dpsel.select_partitions on one machine",
+                ],
+            ),
+        }
+    }
+}
+
+/// The request, or those between which a look chooses. All of them run beyond memory.
+#[derive(Debug)]
+pub(crate) struct Possible(Vec<CalibratedSelect>);
 
 impl Possible {
     /// The requests that a look may choose, calibrated. If a look chooses the mechanism, both have to run: no row decides
@@ -23,11 +59,11 @@ impl Possible {
     ///
     /// # Errors
     /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
-    pub(super) fn checked(request: &SelectRequest) -> Result<Self> {
+    pub(crate) fn checked(request: &SelectRequest, on: Beyond) -> Result<Self> {
         let calibrated = |possible: SelectRequest| {
             let calibration = possible.calibrate_once()?;
             if !runs_in_pieces(&calibration) {
-                return Err(refused(request, &possible, &calibration));
+                return Err(refused(request, &possible, &calibration, on));
             }
             Ok(Calibrated { request: possible, look: None, calibration })
         };
@@ -36,7 +72,7 @@ impl Possible {
 
     /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have. `public`
     /// is the number of public items.
-    pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
+    pub(crate) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
         move |totals| {
             let bytes = self.0.iter().map(|each| beside_rows(each, totals, public, control));
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
@@ -54,20 +90,19 @@ fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, con
     })
 }
 
-/// The error for a mechanism that needs all rows in memory: what they take, and what runs on the disk instead.
-fn refused(asked: &SelectRequest, possible: &SelectRequest, calibration: &Calibration) -> Error {
+/// The error for a mechanism that needs all rows in memory: what they take, and what runs beyond memory instead.
+fn refused(asked: &SelectRequest, possible: &SelectRequest, calibration: &Calibration, on: Beyond) -> Error {
     let name = possible.mechanism.type_name();
     let whose =
         asked.mechanism.choice().map_or(name.to_owned(), |_| format!("a look that may choose {name}"));
+    let (refusal, [either, steered, sips, neither]) = on.words();
     Error::Incompatible {
-        what: format!("scratch= does not work with {whose}, which needs {}", needed(calibration)),
+        what: format!("{refusal} {whose}, which needs {}", needed(calibration)),
         fix: match MechanismSpec::beyond_memory().map(|other| meets(asked, other)) {
-            [true, true] => {
-                "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or leave scratch= out"
-            }
-            [true, false] => "pass mechanism=dpsel.Steered(reach=3), or leave scratch= out",
-            [false, true] => "pass mechanism=dpsel.Sips(), or leave scratch= out",
-            [false, false] => "leave scratch= out",
+            [true, true] => either,
+            [true, false] => steered,
+            [false, true] => sips,
+            [false, false] => neither,
         },
     }
 }
@@ -89,4 +124,14 @@ fn needed(calibration: &Calibration) -> String {
         "all rows in memory: about {pair} bytes for each distinct pair of user and item, {item} for each item and {USER} for \
          each user"
     )
+}
+
+/// Whether the rounds can run in pieces.
+fn runs_in_pieces(calibration: &Calibration) -> bool {
+    calibration.rounds.iter().all(in_pieces)
+}
+
+/// Whether the weights of parts of the users add up to the weights of all users, and items are decided one by one.
+fn in_pieces(round: &Round) -> bool {
+    round.weighting.adds_up() && round.rule.is_item_by_item()
 }
