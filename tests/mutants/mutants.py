@@ -287,6 +287,13 @@ MUTANTS = [
         ("cargo:exchange::tests::options",),
     ),
     Mutant(
+        "items that were left out on Spark get names, if they pass a filter of released items",
+        CORE + "exchange/rows/name.rs",
+        "!self.left_out.contains(item) && self.unnamed.take(item)",
+        "self.unnamed.take(item) && (!self.left_out.contains(item) || true)",
+        ("cargo:exchange::tests::options",),
+    ),
+    Mutant(
         "public items that are counted on Spark are not read",
         CORE + "exchange/driver/selection.rs",
         ".filter(|item| !public.contains(item))",

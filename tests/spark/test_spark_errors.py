@@ -89,8 +89,8 @@ def test_types(spark, local, kind, column) -> None:
 def test_mechanisms_whose_users_come_in_an_order(spark, local, mechanism) -> None:
     with pytest.raises(
         InvalidParameterError,
-        match="Spark does not run .*, which needs all rows in memory: about .* bytes for each .*; pass mechanism="
-        r"dpsel.Steered\(reach=3\) or mechanism=dpsel.Sips\(\), or call dpsel.select_partitions on one machine",
+        match=r"Spark does not run .*, which needs all rows in memory: about .* bytes for each .*; pass "
+        r"mechanism=dpsel.Steered\(reach=3\) or mechanism=dpsel.Sips\(\), or call dpsel.select_partitions on",
     ):
         dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
 

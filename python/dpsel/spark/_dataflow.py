@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel import _core
 from dpsel.spark import _packed, _pairs, _tasks
 from dpsel.spark._frames import frame_of
-from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
+from dpsel.spark._schema import arrow_schema, named_schema, spark_schema, with_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,6 +85,7 @@ class Dataflow:
         self._seal = seal
         self._num_partitions = num_partitions
         self._tokens = tokens
+        self._unread: _core.ExchangePacked | None = None
         self._schema = arrow_schema(data, columns)
         self.go_on_with(job)
         # Sessions of Spark Connect have none.
@@ -114,14 +115,15 @@ class Dataflow:
         ``unread`` has the items that are left out. ``looks`` says that a look chooses the rounds.
         """
         columns = tuple(self._columns)
-        with self._shared(self._job.released_set(unread) if unread else None) as left_out:
+        self._unread = self._job.released_set(unread) if unread else None
+        with self._shared(self._unread) as left_out:
             encode = _tasks.Encode(
                 self._sealed,
                 self._declared(columns),
                 self._num_partitions,
                 self._with_user_counts or looks,
-                left_out,
                 tokens=self._tokens,
+                left_out=left_out,
             )
             made = self._rows(columns).mapInArrow(encode, _VALUES)
             with _packed.kept(_packed.together(made)) as contributions:
@@ -330,10 +332,12 @@ class Dataflow:
         if not released:
             return []
         items = tuple(self._columns.items)
-        is_text = self._job.is_text or self._tokens is not None
-        schema = named_schema(self._schema, items, is_text=is_text)
-        with self._shared(released) as shared:
-            name = _tasks.Name(self._sealed, self._declared(items), shared, tokens=self._tokens)
+        read = self._schema if self._tokens is None else with_tokens(self._schema, items)
+        schema = named_schema(read, items, is_text=self._job.is_text)
+        with self._shared(released) as shared, self._shared(self._unread) as left_out:
+            name = _tasks.Name(
+                self._sealed, self._declared(items), shared, tokens=self._tokens, left_out=left_out
+            )
             named = self._rows(items).mapInArrow(name, spark_schema(schema))
             # Settings decide the types of what Spark hands over.
             found = named.dropDuplicates(["digest"]).toArrow().cast(schema)

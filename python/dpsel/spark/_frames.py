@@ -47,8 +47,8 @@ def checked_tokens(tokenizer: object, ngrams: object) -> Tokens | None:
     else:
         return tokens
     raise InvalidParameterError(
-        f"tokenizer must be a function that PySpark can send to its workers, got one whose pickle raised {raised}"
-        "; open what it needs inside of it"
+        f"tokenizer must be a function that PySpark can send to its workers, got one whose pickle raised "
+        f"{raised}; open what it needs inside of it"
     )
 
 
@@ -62,8 +62,8 @@ def checked_list(name: str, items: Any, columns: NamedColumns) -> Any:
         missing = [column for column in columns.items if names.count(column) != 1]
         if missing:
             raise SchemaError(
-                f"{name} must have each item column once, got a Spark DataFrame with another number of columns "
-                f"'{missing[0]}'; name its columns as in the data"
+                f"{name} must have each item column once, got a Spark DataFrame with another number of "
+                f"columns '{missing[0]}'; name its columns as in the data"
             )
         names = columns.items
     found = items.select(*map(quoted, names)).toArrow()

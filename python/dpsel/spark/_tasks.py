@@ -70,13 +70,14 @@ class _Task(ABC):
 
 @dataclass(frozen=True)
 class _OfRows(_Task):
-    """Reads rows of the table, whose columns get their names back and have their declared types.
+    """Reads rows of the table without some items. Columns get their names back, and are of declared types.
 
     A function of the caller's makes lists of tokens of the texts in the last column.
     """
 
     schema: Any
     tokens: Tokens | None = field(default=None, repr=False, kw_only=True)
+    left_out: Any = field(default=None, repr=False, kw_only=True)
 
     def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through batches, given the opened job."""
@@ -86,16 +87,14 @@ class _OfRows(_Task):
 
 @dataclass(frozen=True)
 class Encode(_OfRows):
-    """Read rows of the table without some items, and count the users of the others if asked for."""
+    """Read rows of the table, and count the users of items if asked for."""
 
     num_partitions: int
     with_user_counts: bool
-    left_out: Any = field(default=None, repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        left_out = None if self.left_out is None else _value(self.left_out)
-        return job.encode(self.num_partitions, self.with_user_counts, left_out)
+        return job.encode(self.num_partitions, self.with_user_counts, _value_if_given(self.left_out))
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ class Prune(_Task):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.prune(self.frequent_above, None if self.frequent is None else _value(self.frequent))
+        return job.prune(self.frequent_above, _value_if_given(self.frequent))
 
 
 @dataclass(frozen=True)
@@ -286,8 +285,7 @@ class Count(_Task):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        wanted = None if self.wanted is None else _value(self.wanted)
-        return job.count(self.num_partitions, wanted, self.bounded)
+        return job.count(self.num_partitions, _value_if_given(self.wanted), self.bounded)
 
 
 @dataclass(frozen=True)
@@ -351,10 +349,14 @@ class Name(_OfRows):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.name(_value(self.released))
+        return job.name(_value(self.released), _value_if_given(self.left_out))
 
 
 def _value(shared: Any) -> bytes:
     """Return the sealed bytes: from a broadcast, or the bytes that stand in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value
+
+
+def _value_if_given(shared: Any) -> bytes | None:
+    return None if shared is None else _value(shared)

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{self, Encode, Packed, ReleasedSet, UserCounts, decided, partition_decisions};
+use dpsel_core::exchange::{
+    self, Encode, Name, Packed, ReleasedSet, UserCounts, decided, partition_decisions,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -201,9 +203,15 @@ impl ExchangeJob {
         py.detach(|| guarded(|| partition_decisions(num_partitions, decided))).map(to_python)
     }
 
-    /// The task that looks up the names of released items.
-    fn name(&self, released: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| Ok(self.job.name(self.opened_set(released)?))).map(ExchangeTask::new)
+    /// The task that looks up the names of released items in the table without some items.
+    #[pyo3(signature = (released, left_out=None))]
+    fn name(&self, released: &[u8], left_out: Option<&[u8]>) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
+            let name = self.job.name(self.opened_set(released)?);
+            Ok(left_out.into_iter().fold(name, Name::without))
+        })
+        .map(ExchangeTask::new)
     }
 
     /// Packed values as they travel to tasks, which open them with the key of the job.

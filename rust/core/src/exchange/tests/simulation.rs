@@ -117,6 +117,8 @@ pub(super) fn both<A: Stage, B: Stage>(
 #[derive(Clone)]
 pub(super) struct Engine<'a> {
     pub(super) job: &'a ExchangeJob,
+    /// What is left out of the table.
+    pub(super) unread: ReleasedSet,
     /// Bits of a filter for each released item, if they are joined.
     pub(super) filter_bits: Option<NonZeroU32>,
     pub(super) tables: Vec<RecordBatch>,
@@ -138,11 +140,8 @@ impl<'a> Engine<'a> {
         rows: &[(i64, i64)],
         tasks: usize,
     ) -> Self {
-        let unread = ReleasedSet::pack(unread.bytes(), None).unwrap();
-        let encode = || {
-            let left_out = ReleasedSet::unpack(&unread).unwrap();
-            job.encode(PARTITIONS, true).unwrap().without(left_out)
-        };
+        let unread = ReleasedSet::unpack(&ReleasedSet::pack(unread.bytes(), None).unwrap()).unwrap();
+        let encode = || job.encode(PARTITIONS, true).unwrap().without(unread.clone());
         let tables: Vec<RecordBatch> = (0..tasks)
             .map(|part| table(&rows.iter().skip(part).step_by(tasks).copied().collect::<Rows>()))
             .collect();
@@ -154,7 +153,7 @@ impl<'a> Engine<'a> {
             let users = part.split_off(part.partition_point(is_count));
             user_counts.push(std::mem::replace(part, users));
         }
-        Self { job, filter_bits: None, tables, contributions, user_counts }
+        Self { job, unread, filter_bits: None, tables, contributions, user_counts }
     }
 
     /// The same without these items, which are counted.
@@ -333,7 +332,7 @@ impl<'a> Engine<'a> {
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
         let set = self.released_set(released);
-        let name = || self.job.name(set.clone());
+        let name = || self.job.name(set.clone()).without(self.unread.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };
