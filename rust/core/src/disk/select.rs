@@ -53,7 +53,7 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
 #[must_use]
 pub fn can_work(request: &Request, memory_limit: Option<u64>) -> bool {
     let runs = match request {
-        Request::Select(request) => Possible::checked(request).is_ok(),
+        Request::Select(request) => Possible::checked(request, Beyond::Disk).is_ok(),
         Request::Count(_) | Request::TopK(_) => true,
     };
     runs && memory_limit.is_none_or(|limit| limit >= LEAST)
