@@ -218,3 +218,60 @@ def test_a_function_that_cannot_travel_is_refused_before_payment(spark, texts) -
         with pytest.raises(error, match="tokenizer") as caught:
             dpsel.spark.select_partitions(data, **arguments(dpsel.Sips()) | paid | given)
         assert not getattr(caught.value, "__notes__", [])
+
+
+PROGRESS = [
+    {"mechanism": dpsel.Sips()},
+    {"mechanism": dpsel.Steered(rounds=4), "counts": 0.2},
+    {"mechanism": dpsel.ByLength(dpsel.CountLaplace(), dpsel.Steered(rounds=9), size=4, percent=99)},
+]
+
+
+@pytest.mark.parametrize("given", PROGRESS, ids=repr)
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_progress_never_falls_and_is_complete_once(frame, monkeypatch, given, most) -> None:
+    """Its steps are those of public parameters, whatever the rows are."""
+    from dpsel.spark import _dataflow
+
+    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
+    calls = []
+    few = frame.where("user < 9")
+    for data in (frame, few):
+        calls.append([])
+        dpsel.spark.select_partitions(
+            data, **arguments(**given), progress=lambda *call: calls[-1].append(call)
+        )
+    for made in calls:
+        done, totals = zip(*made, strict=True)
+        assert done == tuple(sorted(done))
+        assert len(set(totals)) == 1
+        assert done[-1] == totals[-1]
+        assert done.count(totals[-1]) == 1
+    assert calls[0][0] == calls[1][0]
+    assert len(calls[0]) > 3
+    if "by_length" not in repr(given).lower():
+        assert calls[0] == calls[1]
+
+
+def test_a_bar_and_a_top_k(frame, capfd) -> None:
+    given = {"user": "user", "item": "item", "k": 2, "privacy": dpsel.ApproxDP(epsilon=4.0, delta=1e-4)}
+    dpsel.spark.select_top_k(frame, **given, max_items_per_user=9, progress=True)
+    assert "names" in capfd.readouterr().err
+    calls = []
+    dpsel.spark.select_top_k(frame, **given, max_items_per_user=9, progress=lambda *call: calls.append(call))
+    assert calls[-1][0] == calls[-1][1] > calls[-2][0]
+
+
+def test_what_goes_wrong_in_a_progress_function_comes_back(frame) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()), progress=stop)
+    with pytest.raises(
+        InvalidParameterError, match=r"progress must be True or a function of \(done, total\)"
+    ):
+        dpsel.spark.select_partitions(frame, **arguments(dpsel.Sips()), progress="bar")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpsel import _core
     from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
+    from dpsel.spark._steps import Steps
 
 __all__ = ["Cluster"]
 
@@ -50,7 +51,7 @@ class Cluster:
         return cls(frame, columns, number, secret_file, tokens)
 
     @contextmanager
-    def dataflow(self, job: _core.ExchangeJob) -> Iterator[Dataflow]:
+    def dataflow(self, job: _core.ExchangeJob, steps: Steps) -> Iterator[Dataflow]:
         """Share the job with the executors while the jobs of a release run."""
         with quiet(), shared(self.frame.sparkSession, self.secret_file) as seal:
-            yield Dataflow(self.frame, self.columns, job, seal, self.num_partitions, self.tokens)
+            yield Dataflow(self.frame, self.columns, job, seal, self.num_partitions, steps, self.tokens)

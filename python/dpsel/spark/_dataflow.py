@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
     from dpsel.spark._sharing import Sealed
+    from dpsel.spark._steps import Steps
 
 __all__ = ["Dataflow"]
 
@@ -77,6 +78,7 @@ class Dataflow:
         job: _core.ExchangeJob,
         seal: Callable[[_core.ExchangeJob], Sealed],
         num_partitions: int,
+        steps: Steps,
         tokens: Tokens | None = None,
     ) -> None:
         """Nothing runs yet. The job stays here, and tasks get it sealed."""
@@ -84,6 +86,7 @@ class Dataflow:
         self._columns = columns
         self._seal = seal
         self._num_partitions = num_partitions
+        self._steps = steps
         self._tokens = tokens
         self._unread: _core.ExchangePacked | None = None
         self._schema = arrow_schema(data, columns)
@@ -143,7 +146,9 @@ class Dataflow:
     def lengths(self, contributions: Any, sizes: list[int]) -> _core.ExchangePacked:
         """Count the users by their numbers of items, in classes that end with these sizes."""
         count = _tasks.Lengths(self._sealed, tuple(sizes))
-        return _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
+        found = _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
+        self._steps.end_reading()
+        return found
 
     @property
     def _with_user_counts(self) -> bool:
@@ -195,6 +200,7 @@ class Dataflow:
                 sent = _packed.collected(_packed.not_of_users(pruned))
                 for number in range(last):
                     released = released.followed_by(self._job.decided(number, sent))
+                    self._steps.end_round(number)
                     with self._shared(self.released_set(contributions, released)) as known:
                         weigh = _tasks.Weigh(self._sealed, None, number + 1, known)
                         sent = _packed.collected(_packed.of_users(pruned).mapInArrow(weigh, _VALUES))
@@ -212,6 +218,7 @@ class Dataflow:
                         weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED)
                     )
                     released = released.followed_by(decided)
+                self._steps.end_round(number)
         return released
 
     @contextmanager
@@ -246,7 +253,9 @@ class Dataflow:
         """Find the items with more users than a number, by item hash; return their user counts."""
         find = _tasks.FrequentItems(self._sealed, above)
         counts = _packed.not_of_users(contributions)
-        return _packed.collected(counts.mapInArrow(find, _PACKED))
+        found = _packed.collected(counts.mapInArrow(find, _PACKED))
+        self._steps.end_reading()
+        return found
 
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
@@ -282,6 +291,7 @@ class Dataflow:
                 now = alive.enter_context(ExitStack())
                 if number < last:
                     made = now.enter_context(_pairs.kept(made))
+                self._steps.end_round(number - 1)
                 states = steering.next(_pairs.collected(made))
                 before.close()
                 is_shuffled = (number + 1) % UNSHUFFLED_ROUNDS == 0

@@ -12,12 +12,21 @@ from dpsel.exceptions import DataError, DpselError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["own_errors"]
+__all__ = ["CallersError", "own_errors"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
+
+
+class CallersError(Exception):
+    """An exception of a function of the caller's that runs on the driver. It goes back as it is."""
+
+    def __init__(self, original: Exception) -> None:
+        """Keep the exception."""
+        super().__init__()
+        self.original = original
 
 
 def own_errors(run: Callable[P, T]) -> Callable[P, T]:
@@ -33,6 +42,8 @@ def own_errors(run: Callable[P, T]) -> Callable[P, T]:
             return run(*given, **named)
         except DpselError:
             raise
+        except CallersError as error:
+            raised: Exception = error.original
         except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote a value
             raised = _own(str(error)) or DataError(
                 f"Spark failed: it raised {type(error).__name__} while the table was read; its message may "

@@ -15,6 +15,7 @@ from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, checked_list, checked_tokens, named_columns
 from dpsel.spark._release import SparkRelease
 from dpsel.spark._schema import arrow_schema, with_tokens
+from dpsel.spark._steps import Steps
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._encryption import Unencrypted
-    from dpsel.typing import Tokenizer
+    from dpsel.typing import Progress, Tokenizer
 
 __all__ = ["select_partitions"]
 
@@ -45,6 +46,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
+    progress: Progress | bool | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -83,6 +85,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
             which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+        progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
+            step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
             memory.
@@ -122,6 +126,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         lists=lists,
     )
     key, tokens = checked_test_key(insecure_test_key), checked_tokens(tokenizer, ngrams)
+    steps = Steps(progress, request)
     _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
     schema = arrow_schema(frame, columns)
@@ -142,7 +147,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         tokens=tokens,
     )
     with begin_call(privacy, private=key is None) as payment:
-        core = _run(selection, cluster, schema, request.chosen)
+        core = _run(selection, cluster, schema, request.chosen, steps)
         release: Release[Any] = Release(core, "pyarrow")
         payment.settle(release.report)
     return SparkRelease(release, frame.sparkSession)
@@ -154,20 +159,25 @@ def _run(
     cluster: Cluster,
     schema: Any,
     reason: str | None,
+    steps: Steps,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    with cluster.dataflow(selection.job) as flow:
+    steps.begin(selection.most_rounds)
+    with cluster.dataflow(selection.job, steps) as flow:
         with flow.contributions(selection.unread, looks=selection.sizes is not None) as contributions:
             public = selection.counted_public
             with flow.without(contributions, public) as rest:
                 selection = _looked(flow, selection, rest)
                 released = flow.selected(rest)
+            steps.end_rounds()
             looks_up, numbers = selection.looks_up(schema), None
             known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
             if selection.is_counted:
                 counted = flow.released_set(contributions, released.followed_by(public))
                 numbers = flow.noisy_counts(contributions, counted)
-        return selection.publish(flow.names(known), released, numbers, schema, reason)
+        made = selection.publish(flow.names(known), released, numbers, schema, reason)
+    steps.end()
+    return made
 
 
 def _looked(

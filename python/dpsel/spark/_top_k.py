@@ -15,6 +15,7 @@ from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_frame, checked_list, checked_tokens, named_columns
 from dpsel.spark._release import SparkTopKRelease
 from dpsel.spark._schema import arrow_schema, with_tokens
+from dpsel.spark._steps import Steps
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.mechanisms import TopKMechanism
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._encryption import Unencrypted
-    from dpsel.typing import Neighbours, Tokenizer
+    from dpsel.typing import Neighbours, Progress, Tokenizer
 
 __all__ = ["select_top_k"]
 
@@ -44,6 +45,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     neighbours: Neighbours = "add_remove",
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
+    progress: Progress | bool | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -74,6 +76,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
             which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+        progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
+            step.
         num_partitions: Number of partitions into which users and items are divided, as for
             [`select_partitions`][dpsel.select_partitions].
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
@@ -106,6 +110,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         tokenizer=tokenizer,
     )
     key, tokens = checked_test_key(insecure_test_key), checked_tokens(tokenizer, ngrams)
+    steps = Steps(progress, request)
     request.calibrate()
     frame = checked_frame(data, "select_top_k")
     schema = arrow_schema(frame, columns)
@@ -120,7 +125,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         tokens=tokens,
     )
     with begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None) as payment:
-        answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen), "pyarrow")
+        answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen, steps), "pyarrow")
         payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
@@ -131,13 +136,18 @@ def _run(
     cluster: Cluster,
     schema: Any,
     reason: str | None,
+    steps: Steps,
 ) -> _core.Release:
     """Run the jobs of a release."""
     job = top_k.job
-    with cluster.dataflow(job) as flow:
+    steps.begin(job.rounds)
+    with cluster.dataflow(job, steps) as flow:
         draw = top_k.draw(_counted(flow, top_k))
+        steps.end_rounds()
         named = flow.names(job.released_set(draw.items)) if top_k.looks_up(schema) else []
-        return top_k.publish(named, draw, schema, reason)
+        made = top_k.publish(named, draw, schema, reason)
+    steps.end()
+    return made
 
 
 def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:

@@ -48,6 +48,12 @@ impl ExchangeSelection {
         self.selection.job().clone().into()
     }
 
+    /// The most rounds that there may be.
+    #[getter]
+    fn most_rounds(&self) -> PyResult<usize> {
+        guarded(|| self.selection.most_rounds())
+    }
+
     /// The sizes at which classes of users end, if a look at the data comes first.
     #[getter]
     fn sizes(&self) -> Option<Vec<u32>> {

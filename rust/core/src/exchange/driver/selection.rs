@@ -16,7 +16,7 @@ use crate::random::{Digest, ReleaseKey};
 use crate::release::{Beside, Numbers, publish_columns};
 use crate::task::{
     Calibrated, CalibratedSelect, Enforced, PublicLists, Release, Report, SelectRequest, after_a_look,
-    sizes_of_a_look,
+    most_rounds, sizes_of_a_look,
 };
 use crate::{Error, Result};
 
@@ -48,6 +48,14 @@ impl Selection {
     /// As [`Possible::checked`].
     pub fn check(request: &SelectRequest) -> Result<()> {
         Possible::checked(request, Beyond::Cluster).map(drop)
+    }
+
+    /// The most rounds that there may be, whatever a look chooses.
+    ///
+    /// # Errors
+    /// As the local engine for parameters.
+    pub fn most_rounds(&self) -> Result<usize> {
+        most_rounds(&self.asked.request)
     }
 
     /// The classes of users of the look at the data that comes first, if one does.
