@@ -70,7 +70,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             many, as with three rounds of ``Sips``. Choose it without looking at the data, or have it found
             within the budget by [`Quantile`][dpsel.Quantile].
         mechanism: How to select: one whose users can be weighed in any order. ``"auto"`` decides by the
-            parameters, as on one machine with ``scratch=``, and the report says why.
+            parameters, as on one machine with a folder for ``scratch=``, and the report says why.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
         counts: Also return the noisy number of users or rows of each released item, as for
