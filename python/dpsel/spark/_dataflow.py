@@ -342,7 +342,7 @@ class Dataflow:
         if not released:
             return []
         items = tuple(self._columns.items)
-        read = self._schema if self._tokens is None else with_tokens(self._schema, items)
+        read = self._schema if self._tokens is None else with_tokens(self._schema, items, self._tokens)
         schema = named_schema(read, items, is_text=self._job.is_text)
         with self._shared(released) as shared, self._shared(self._unread) as left_out:
             name = _tasks.Name(

@@ -11,6 +11,7 @@ from dpsel.exceptions import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
 
 __all__ = ["arrow_schema", "as_declared", "named_schema", "spark_schema", "with_tokens"]
@@ -29,7 +30,7 @@ def arrow_schema(data: Any, columns: NamedColumns) -> Any:
     return pa.schema([pa.field(field.name, kind(field)) for field in data.schema.fields])
 
 
-def with_tokens(schema: Any, items: Sequence[str]) -> Any:
+def with_tokens(schema: Any, items: Sequence[str], tokens: Tokens) -> Any:
     """Return the schema with lists of tokens in place of the texts of the item column.
 
     Raises:
@@ -43,9 +44,7 @@ def with_tokens(schema: Any, items: Sequence[str]) -> Any:
     if at < 0:
         # The core has the message.
         return schema
-    kind = schema.field(at).type
-    if not (pa.types.is_string(kind) or pa.types.is_null(kind)):
-        raise SchemaError(f"tokenizer= needs text, but the item column '{items[0]}' is {kind}")
+    tokens.check(schema.empty_table(), items[0])
     return schema.set(at, pa.field(items[0], list_type(pa)))
 
 

@@ -130,7 +130,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
     schema = arrow_schema(frame, columns)
-    schema = schema if tokens is None else with_tokens(schema, columns.items)
+    schema = schema if tokens is None else with_tokens(schema, columns.items, tokens)
     selection = _core.ExchangeSelection(
         request.json,
         schema,

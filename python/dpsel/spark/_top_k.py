@@ -114,7 +114,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     request.calibrate()
     frame = checked_frame(data, "select_top_k")
     schema = arrow_schema(frame, columns)
-    schema = schema if tokens is None else with_tokens(schema, columns.items)
+    schema = schema if tokens is None else with_tokens(schema, columns.items, tokens)
     top_k = _core.ExchangeTopK(request.json, schema, test_key=key, domain=request.public_table)
     cluster = Cluster.checked(
         frame,
