@@ -11,6 +11,8 @@ from typing import Any, Final, SupportsFloat, SupportsIndex
 from dpsel.exceptions import InvalidParameterError
 
 _INT64: Final = 1 << 63
+#: The start of an address; a drive of Windows has one letter.
+_ADDRESS: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/")
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*((?:[kmgt]i?)?)b?", re.IGNORECASE)
 _UNITS: Final = {"": 1} | {
     letter + suffix: base**power
@@ -28,6 +30,7 @@ __all__ = [
     "as_name_of_file",
     "as_number",
     "as_path_if_given",
+    "as_path_or_address",
     "at_least_one",
     "class_name",
     "elements",
@@ -127,6 +130,18 @@ def as_path_if_given(name: str, value: object) -> str | None:
 
 
 def as_name_of_file(name: str, value: str | os.PathLike[Any]) -> str:
+    """Return a path as text; refuse what no file can have as its name, and an address."""
+    path = as_path_or_address(name, value)
+    # A path object has lost one of the two slashes.
+    if _ADDRESS.match(path) and not os.path.lexists(path.partition("/")[0]):
+        raise InvalidParameterError(
+            f"{name} must be a path of this machine, got an address; addresses of Parquet files are read as "
+            "data, given as a text, so copy other files to this machine or from it"
+        )
+    return path
+
+
+def as_path_or_address(name: str, value: str | os.PathLike[Any]) -> str:
     """Return a path as text; refuse what no file can have as its name."""
     try:
         path = os.fsdecode(value)

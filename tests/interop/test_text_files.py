@@ -139,7 +139,8 @@ def test_any_text_is_read_as_by_the_standard_library_or_refused(tmp_path_factory
     rows = [row for row in csv.reader(io.StringIO(whole, newline=""), strict=True) if row][1:]
     assert all(len(row) == 2 for row in rows)
     users = Counter(item for _, item in set(map(tuple, rows)) if item)
-    assert set(found) == {item for item, count in users.items() if count == len(USERS)}
+    # An item of half of the users may come out or not.
+    assert {item for item, count in users.items() if count == len(USERS)} <= set(found) <= set(users)
 
 
 #: What Spark writes for these texts by its defaults: in quotes, a backslash stands before some characters.

@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsel
+from dpsel.cli import top_k
+from dpsel.cli._app import COMMANDS
+from dpsel.cli._sql import rows_of_query
 from dpsel.exceptions import DpselError
 
 SECRET = "unselected secret value"
@@ -132,6 +135,11 @@ SOURCES = {
     "duckdb cast": lambda folder: (
         duckdb.read_parquet(str(parquet(folder))).filter("user > 500").project("item::int as user, item")
     ),
+    "query of the command": lambda folder: rows_of_query(
+        f"select cast(item as int) as user, item from '{parquet(folder)}' where user > 500",  # noqa: S608
+        None,
+        None,
+    ),
     "datasets": lambda _: pytest.importorskip("datasets").Dataset(table()),
     "datasets streamed": lambda _: dataset().to_iterable_dataset().map(raising, features=dataset().features),
     "numpy": lambda _: {"user": np.array(USERS, dtype=object), "item": np.array(ITEMS, dtype=object)},
@@ -242,3 +250,69 @@ def test_a_batch_that_fails_is_in_no_variable_of_a_filter():
     with pytest.raises(Exception) as caught:  # noqa: PT011 - Arrow wraps ours
         RELEASED.filter(reader, item="item").read_all()
     assert variables_with_rows(caught.value, reader) == []
+
+
+#: Files that somebody names in place of a public list.
+LISTS = {
+    "csv": csv,
+    "parquet": parquet,
+    "no UTF-8": bad_text,
+    "a header": lambda folder: text(folder, "list.csv", ["item\n", f"{SECRET}\n"]),
+    "a number too many": lambda folder: text(folder, "list.csv", ["item,count\n", f"{SECRET},1,2\n"]),
+    "no number": lambda folder: text(folder, "list.csv", ["item,count\n", f"tea,{SECRET}\n"]),
+    "an item twice": lambda folder: text(folder, "list.csv", ["item,count\n", f"{SECRET},1\n" * 2]),
+    "no item": lambda folder: text(folder, "list.csv", ["item\n", f"{SECRET}\n", '""\n']),
+    "an open quote": lambda folder: text(folder, "list.csv", ["item\n", f'"{SECRET}']),
+}
+#: The types of options, each of which may read the file that it is given.
+TYPES = {
+    type(param.type).__name__: param.type
+    for command in COMMANDS
+    for param in command.params
+    if type(param.type).__module__.startswith("dpsel.")
+}
+
+
+READERS = {name: lambda path, kind=kind: kind.convert(path, None, None) for name, kind in TYPES.items()}
+READERS["--domain"] = lambda path: top_k._lines(Path(path), "item")
+
+
+def failure(call):
+    """The exception that a call raises, if it does."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - whatever it raises
+        return error
+    return None
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("name", LISTS)
+def test_no_variable_of_an_option_shows_a_row_of_its_file(name, kind, tmp_path):
+    path = str(LISTS[name](tmp_path))
+    for given in (path, f"@{path}"):
+        assert variables_with_rows(failure(lambda given=given: READERS[kind](given)), None) == []
+
+
+@pytest.mark.parametrize("wrong", [3.5, None, [SECRET], (SECRET, SECRET), {SECRET}], ids=str)
+@pytest.mark.parametrize("name", ["exclude", "public_items", "domain"])
+def test_no_error_shows_a_public_list(name, wrong):
+    call = dpsel.select_top_k if name == "domain" else dpsel.select_partitions
+    limits = {"k": 1} if name == "domain" else {"max_items_per_user": 1}
+    rows = [(user, "tea") for user in range(9)]
+    error = failure(lambda: call(rows, privacy=PRIVACY, **limits, **{name: [SECRET, wrong]}))
+    assert SECRET not in str(error)
+
+
+def test_no_row_of_a_file_stands_in_a_variable_of_a_filter(tmp_path):
+    """Every format; what fails is a value, a type, or the end of the file."""
+    files = [csv(tmp_path), ndjson(tmp_path), parquet(tmp_path), tmp_path / "rows.arrows"]
+    with pa.ipc.new_stream(files[-1], table().schema) as writer:
+        writer.write_table(table())
+    for path in files:
+        data = path.read_bytes()
+        for damaged in (data[: len(data) // 2] + b"\xff", data + b"\xff\xfe"):
+            path.write_bytes(damaged)
+            with pytest.raises(DpselError) as caught:
+                RELEASED.filter_file(path, tmp_path / f"out{path.suffix}", item="item")
+            assert variables_with_rows(caught.value, None) == []

@@ -134,9 +134,9 @@ MUTANTS = [
     ),
     Mutant(
         "rows that go to the disk are lost beyond the first of each item",
-        CORE + "disk/select.rs",
-        "let order = request.read_order(&RowOrder::Any);",
-        "let order = (request.read_order(&RowOrder::Any), RowOrder::Any).1;",
+        CORE + "disk/engine.rs",
+        "(source.layout().item_schema()?, plan.read_order())",
+        "(source.layout().item_schema()?, RowOrder::Any)",
         ("cargo:disk",),
     ),
     Mutant(
@@ -225,9 +225,9 @@ MUTANTS = [
     ),
     Mutant(
         "excluded items stay in the sets of users whose rows go to the disk",
-        CORE + "disk/select.rs",
-        "|rows| lists.remove_from(rows))? {",
-        "|_| ())? {",
+        CORE + "disk/engine.rs",
+        "let prepare = |rows: &mut _| plan.lists.remove_from(rows);",
+        "let prepare = |_: &mut _| ();",
         ("cargo:disk",),
     ),
     Mutant(
@@ -261,15 +261,15 @@ MUTANTS = [
     Mutant(
         "a filter of released items counts others on a cluster",
         CORE + "exchange/driver/selection.rs",
-        "numbers.len() != released.len() + public.len()",
-        "numbers.len() < released.len() + public.len()",
+        "numbers.len() == known.len() + held",
+        "numbers.len() >= known.len() + held",
         ("cargo:exchange",),
     ),
     Mutant(
         "an item beyond memory that nobody holds has no noise",
         CORE + "exchange/driver/job.rs",
-        "Ok(found.with(without.into_iter().zip(drawn)))",
-        "Ok(found.with(without.into_iter().zip(drawn).map(|(item, noise)| (item, 0 * noise))))",
+        "let mut drawn = noise.noisy_counts(without.map(|item| (*item, 0)), &self.key).into_iter();",
+        "let mut drawn = without.map(|_| 0 * i64::from(noise.max_counted_items.get()));",
         ("cargo:disk", "cargo:exchange::tests::options"),
     ),
     Mutant(
@@ -302,9 +302,9 @@ MUTANTS = [
     ),
     Mutant(
         "a top-k from the disk counts users beyond their limit",
-        CORE + "disk/top_k.rs",
-        "!top_k.is_discovery(), top_k.largest())?",
-        "false, top_k.largest())?",
+        CORE + "disk/engine.rs",
+        "set.as_ref(), true, most)?",
+        "set.as_ref(), false, most)?",
         ("cargo:disk",),
     ),
     Mutant(
@@ -316,7 +316,7 @@ MUTANTS = [
     ),
     Mutant(
         "the least number of users does not hold on the disk",
-        CORE + "exchange/items/decide.rs",
+        CORE + "rounds/turns.rs",
         "let weight = weight.saturating_sub(self.lowered);",
         "let weight = weight.saturating_sub(self.lowered & 0);",
         ("cargo:disk",),
@@ -836,16 +836,16 @@ MUTANTS = [
     ),
     Mutant(
         "the same noise in every round",
-        CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, number)",
-        "Words::new(key, Purpose::Noise, number * 0)",
+        CORE + "rounds/turns.rs",
+        "Words::new(key, Purpose::Noise, self.number)",
+        "Words::new(key, Purpose::Noise, self.number * 0)",
         (REFERENCE, "tests/statistical/test_release_frequency.py"),
     ),
     Mutant(
         "rounds counted from one",
-        CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, number)",
-        "Words::new(key, Purpose::Noise, number + 1)",
+        CORE + "rounds/turns.rs",
+        "Words::new(key, Purpose::Noise, self.number)",
+        "Words::new(key, Purpose::Noise, self.number + 1)",
         (REFERENCE,),
     ),
     Mutant(
@@ -857,9 +857,9 @@ MUTANTS = [
     ),
     Mutant(
         "noise under the bounding purpose",
-        CORE + "rounds/select.rs",
-        "Words::new(key, Purpose::Noise, number)",
-        "Words::new(key, Purpose::Bound, number)",
+        CORE + "rounds/turns.rs",
+        "Words::new(key, Purpose::Noise, self.number)",
+        "Words::new(key, Purpose::Bound, self.number)",
         (REFERENCE,),
     ),
     Mutant(
@@ -1080,8 +1080,8 @@ MUTANTS = [
     Mutant(
         "the report holds the number of released items",
         CORE + "task/select/run.rs",
-        "    Ok(Release { items, report })",
-        """    let mut report = report;
+        "    Ok(Release { items, report: Report::new(Enforced::Select(asked), key)? })",
+        """    let mut report = Report::new(Enforced::Select(asked), key)?;
     report.version.push_str(&format!("+{}", items.num_rows()));
     Ok(Release { items, report })""",
         (LAW5,),
@@ -1166,11 +1166,11 @@ MUTANTS = [
         (STEERED, "cargo:request"),
     ),
     Mutant(
-        "a cluster keeps the limit and not the reach",
-        CORE + "exchange/driver/selection.rs",
-        "bound: Some(asked.kept_items()?),",
-        "bound: Some(asked.request.max_items_per_user),",
-        ("cargo:exchange",),
+        "the limit is kept and not the reach",
+        CORE + "task/select/run.rs",
+        "Some(asked.kept_items()?), asked",
+        "Some(request.max_items_per_user), asked",
+        ("tests/golden/test_golden_releases.py",),
     ),
     Mutant(
         "what users gave to an item is forgotten, so that the cap holds in each round only",
@@ -1667,8 +1667,8 @@ MUTANTS = [
     Mutant(
         "a table of a lakehouse that is read by its files",
         CORE + "ingest/files/tables.rs",
-        "path.ancestors().find_map(",
-        "path.ancestors().skip(1).take(1).find_map(",
+        "let mut above = path.ancestors();",
+        "let mut above = path.ancestors().skip(1).take(1);",
         ("tests/bad_input/test_bad_folders.py",),
     ),
     Mutant(
@@ -2191,7 +2191,7 @@ MUTANTS = [
     ),
     Mutant(
         "items outside of the public list take the places of a limit",
-        CORE + "task/top_k/rows.rs",
+        CORE + "task/in_memory.rs",
         "if let Some(is_wanted) = is_wanted {",
         "if let Some(is_wanted) = is_wanted.filter(|_| bound.get() == 0) {",
         ("tests/unit/test_top_k.py",),
@@ -2476,8 +2476,8 @@ MUTANTS = [
     Mutant(
         "a mechanism for a public list picks from the items of the data if the list is missing",
         CORE + "task/top_k/rows.rs",
-        "if request.listed.is_some() != (request.domain == Domain::Listed) {",
-        "if request.listed.is_some() && request.domain != Domain::Listed {",
+        "if listed.is_some() != (request.domain == Domain::Listed) {",
+        "if listed.is_some() && request.domain != Domain::Listed {",
         ("cargo:a_list_of_items_goes_with_a_request_for_one",),
     ),
     Mutant(
@@ -2552,7 +2552,7 @@ MUTANTS = [
     ),
     Mutant(
         "the exchange draws noise by place in the task",
-        CORE + "exchange/items/decide.rs",
+        CORE + "rounds/turns.rs",
         "let digests: Vec<Digest> = items.iter().map(|(item, _)| *item).collect();",
         "let digests: Vec<Digest> = (0..items.len() as u128).map(Digest).collect();",
         ("cargo:exchange",),
@@ -2582,36 +2582,36 @@ MUTANTS = [
     Mutant(
         "the exchange forgets the released items",
         CORE + "exchange/rows/weigh.rs",
-        "map(|(item, _)| self.released.contains(*item)).collect();",
-        "map(|_| false).collect();",
+        "filter(|(_, (item, _))| self.released.contains(*item));",
+        "filter(|(_, (item, _))| self.released.contains(*item) && false);",
         ("cargo:exchange",),
     ),
     Mutant(
-        "a reserve of the exchange does not move up",
-        CORE + "exchange/rows/weigh.rs",
-        "removed_before += 1;",
-        "removed_before += 0;",
+        "a reserve of pruned users does not move up",
+        CORE + "exchange/rows/pruned.rs",
+        "gone_before += 1;",
+        "gone_before += 0;",
         ("cargo:exchange",),
     ),
     Mutant(
-        "users of the exchange give to as many items as before",
-        CORE + "exchange/rows/weigh.rs",
-        "let weight = weights.of(left.min(bound));",
-        "let weight = weights.of(items.min(bound));",
+        "pruned users give to as many items as before",
+        CORE + "exchange/rows/pruned.rs",
+        "weights.of(left.min(bound).into());",
+        "weights.of((left + gone).min(bound).into());",
         ("cargo:exchange",),
     ),
     Mutant(
         "pruned users lose the end of their reserve",
         CORE + "exchange/rows/prune.rs",
-        "rank - n < *bound",
-        "*rank < *bound",
+        ".nth(bound - 1).unwrap_or(places.len())",
+        ".nth(0).unwrap_or(places.len())",
         ("cargo:exchange",),
     ),
     Mutant(
         "users are pruned in the order of bounding, not that of the reserve",
         CORE + "exchange/rows/prune.rs",
-        "            self.priorities.order(user, places, digest, usize::MAX, keyed);",
-        "            self.priorities.order(user, places, digest, *bound, keyed);",
+        "if others >= bound || ordered >= places.len() {",
+        "if others >= bound || ordered >= bound {",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2952,8 +2952,8 @@ MUTANTS = [
     Mutant(
         "a mechanism whose users react goes to the disk",
         CORE + "exchange/driver/possible.rs",
-        "if !runs_in_pieces(&calibration) {",
-        "if !runs_in_pieces(&calibration) && request.mechanism.choice().is_some() {",
+        "!runs_in_pieces(&possible.calibration))",
+        "!runs_in_pieces(&possible.calibration) && request.mechanism.choice().is_some())",
         ("cargo:disk::tests::errors",),
     ),
     Mutant(
@@ -2979,14 +2979,14 @@ MUTANTS = [
     ),
     Mutant(
         "counts are forgotten where it is said what comes after the rows",
-        CORE + "exchange/driver/possible.rs",
+        CORE + "task/select/possible.rs",
         "Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)",
         "rounds.max(sums) + 0 * Holdings::bytes(counts.limit(), users, rows)",
         ("cargo:disk::tests::fits",),
     ),
     Mutant(
         "public items are forgotten where it is said what comes after the rows",
-        CORE + "exchange/driver/possible.rs",
+        CORE + "task/select/possible.rs",
         "codes + public, rows)",
         "codes + 0 * public, rows)",
         ("cargo:disk::tests::fits",),
@@ -3118,17 +3118,17 @@ MUTANTS = [
         ("cargo:disk",),
     ),
     Mutant(
-        "a user above its bound gives to one item more on the disk",
-        CORE + "disk/pruned.rs",
+        "a pruned user above its bound gives to one item more",
+        CORE + "exchange/rows/pruned.rs",
         "checked_sub(gone_before).ok_or(DAMAGED)? < bound {",
         "checked_sub(gone_before).ok_or(DAMAGED)? <= bound {",
         ("cargo:disk",),
     ),
     Mutant(
         "the weights of a range of candidates go to the first ones",
-        CORE + "disk/pruned.rs",
-        "(item as usize).wrapping_sub(self.range.start)",
-        "(item as usize).wrapping_sub(0)",
+        CORE + "exchange/rows/pruned.rs",
+        "place(candidate).wrapping_sub(self.range.start)",
+        "place(candidate).wrapping_sub(0)",
         ("cargo:disk",),
     ),
     Mutant(
@@ -3141,8 +3141,8 @@ MUTANTS = [
     Mutant(
         "users on the disk give to released items again",
         CORE + "disk/coded.rs",
-        "removed.insert(ItemCode::from_index(place));",
-        "removed.insert(ItemCode::from_index(place & 0));",
+        "removed.insert(ItemCode::from_index(places[at]));",
+        "removed.insert(ItemCode::from_index(places[at] & 0));",
         ("cargo:disk",),
     ),
     Mutant(
@@ -3312,5 +3312,54 @@ MUTANTS = [
         "    for name, column in labelled[1:]:",
         "    for name, column in labelled[len(labelled) :]:",
         ("tests/interop/test_plain_rows.py",),
+    ),
+    Mutant(
+        "a filter does not read what it copies as a selection does",
+        "rust/core/src/ingest/files/whole.rs",
+        "        files.read_through(control)?;",
+        "        drop(files);",
+        ("tests/counterexamples/test_filter_refuses_what_select_refuses.py",),
+    ),
+    Mutant(
+        "only the last of joined Parquet files is read",
+        "rust/core/src/ingest/files/parquet/start.rs",
+        "    .map(|joined| !joined)",
+        "    .map(|_| true)",
+        ("tests/counterexamples/test_filter_refuses_what_select_refuses.py",),
+    ),
+    Mutant(
+        "a mark of a transaction is not seen",
+        "rust/core/src/ingest/files/tables.rs",
+        'Mark::Beside("_committed_")',
+        'Mark::Beside("_committed.")',
+        ("tests/counterexamples/test_filter_refuses_what_select_refuses.py",),
+    ),
+    Mutant(
+        "an escape outside quotes is written as it is",
+        "rust/core/src/ingest/files/csv/grammar.rs",
+        "        let means = |b: u8| self.special[usize::from(b)] || Some(b) == self.dialect.escape;",
+        "        let means = |b: u8| self.special[usize::from(b)];",
+        ("tests/unit/test_filter.py",),
+    ),
+    Mutant(
+        "a name that tells another delimiter is written",
+        "python/dpsel/_filter/_files.py",
+        "        if given.delimiter is None and told_by(target) != told_by(files[0]):",
+        "        if given.delimiter is None and told_by(target) != told_by(target):",
+        ("tests/properties/test_csv_round_trip.py",),
+    ),
+    Mutant(
+        "a ledger is made where its lines cannot be shown",
+        "python/dpsel/cli/ledger.py",
+        "    require_stdout(html)\n",
+        "",
+        ("tests/cli/test_cli_closed_streams.py",),
+    ),
+    Mutant(
+        "an error of a public file holds its rows",
+        "python/dpsel/cli/_types.py",
+        '    except (UnicodeDecodeError, csv.Error):\n        return f"{path} is not a CSV file"',
+        '    except csv.Error:\n        return f"{path} is not a CSV file"',
+        ("tests/leaks/test_rows_in_locals.py",),
     ),
 ]

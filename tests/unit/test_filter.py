@@ -635,3 +635,66 @@ def test_values_of_two_kinds_are_not_taken_for_each_other() -> None:
         numbers & "12"
     with pytest.raises(InvalidParameterError, match="got int"):
         numbers & 3
+
+
+VIEWS = {
+    "text": pa.array(["x", "y", None], pa.string_view()),
+    "bytes": pa.array([b"x", b"y", None], pa.binary_view()),
+    "lists": pa.array([["x"], [], None], pa.list_(pa.string_view())),
+    "structs": pa.array([{"x": "x"}, {"x": None}, None], pa.struct([("x", pa.string_view())])),
+    "large lists": pa.array([[b"x"], [], None], pa.large_list(pa.binary_view())),
+}
+
+
+@pytest.mark.parametrize("beside", VIEWS)
+@pytest.mark.parametrize("other", [None, "else"])
+def test_views_are_filtered_and_stay_views(beside, other, tmp_path) -> None:
+    """As polars writes them; functions of pyarrow know none."""
+    release = dpsel.select_partitions(
+        [(user, "tea") for user in range(300)],
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=1,
+    )
+    rows = pa.table({"item": pa.array(["tea", "rare", None], pa.string_view()), "beside": VIEWS[beside]})
+    left = [0] if other is None else [0, 1, 2]
+    expected = [dict(row, item={"rare": other}.get(row["item"], row["item"])) for row in rows.to_pylist()]
+    made = release.filter(rows, item="item", other=other)
+    assert made.schema == rows.schema
+    assert made.to_pylist() == [expected[at] for at in left]
+    for name, new in (("rows.arrow", pa.ipc.new_file), ("rows.arrows", pa.ipc.new_stream)):
+        with new(tmp_path / name, rows.schema) as writer:
+            writer.write_table(rows)
+        release.filter_file(tmp_path / name, tmp_path / f"out_{name}", item="item", other=other)
+        data = (tmp_path / f"out_{name}").read_bytes()
+        opened = pa.ipc.open_stream(data) if name == "rows.arrows" else pa.ipc.open_file(data)
+        assert opened.schema == rows.schema
+        assert opened.read_all().to_pylist() == made.to_pylist()
+
+
+def test_types_that_pyarrow_cannot_filter_are_refused_in_our_words() -> None:
+    release = dpsel.select_partitions(
+        [(user, "tea") for user in range(300)],
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=1,
+    )
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array(["a", "b"]))
+    rows = pa.table({"item": ["tea", "rare"], "beside": runs})
+    with pytest.raises(dpsel.exceptions.SchemaError, match="cannot filter a type of these columns"):
+        release.filter(rows, item="item")
+
+
+def test_a_label_with_an_escape_stands_in_quotes(tmp_path) -> None:
+    """Some readers take an escape outside quotes for one."""
+    release = dpsel.select_partitions(
+        [(user, "tea") for user in range(300)],
+        privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        max_items_per_user=1,
+    )
+    (tmp_path / "rows.csv").write_text("user,item\n1,rare\n")
+    form = dpsel.Csv(escape="\\")
+    release.filter_file(
+        tmp_path / "rows.csv", tmp_path / "out.csv", item="item", other="a\\b", file_format=form
+    )
+    assert (tmp_path / "out.csv").read_text() == 'user,item\n1,"a\\\\b"\n'
+    frame = pd.read_csv(tmp_path / "out.csv", escapechar="\\", doublequote=False)
+    assert list(frame["item"]) == ["a\\b"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from itertools import chain, repeat
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpsel._filter._rows import filtered
 from dpsel.exceptions import FileError, MissingFileError, SchemaError
@@ -14,18 +13,19 @@ from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from dpsel._filter._keys import Keys
 
 __all__ = ["write_arrow"]
 
-#: The name that the core gives to what has none.
-_STANDARD_INPUT: Final = "standard input"
+#: A file: its path, its bytes if it was a pipe, and the columns that its folders tell.
+File: TypeAlias = "tuple[os.PathLike[str], bytes | None, list[tuple[str, str | None]]]"
 
 
 def write_arrow(
     keys: Keys,
-    files: list[tuple[str, list[tuple[str, str | None]]]],
+    files: list[File],
     paths: tuple[Path, Path],
     wanted: tuple[list[str], list[Any] | None],
     kind: str,
@@ -34,7 +34,7 @@ def write_arrow(
 
     Args:
         keys: The released items.
-        files: Each file, and the columns that its folders tell.
+        files: The files.
         paths: Where the rows go, and the name of that in errors.
         wanted: The columns of the item, and the labels in place of other items.
         kind: ``"parquet"`` or ``"ipc"``.
@@ -42,7 +42,7 @@ def write_arrow(
     try:
         import pyarrow as pa
     except ImportError:
-        raise ImportError(f"filtering {files[0][0]} needs pyarrow; install it with pip") from None
+        raise ImportError(f"filtering {os.fspath(files[0][0])} needs pyarrow; install it with pip") from None
     (made, target), (columns, labels) = paths, wanted
     try:
         reader = _reader(pa, files, kind)
@@ -55,38 +55,30 @@ def write_arrow(
         raise MissingFileError(f"cannot read {quoted_path(error.filename)}: {error.strerror}") from None
     except (OSError, pa.ArrowInvalid):
         raise FileError(
-            f"cannot filter {files[0][0]}: it, or a file beside it, is damaged, or cannot be written as "
-            f"{target.name}"
+            f"cannot filter {os.fspath(files[0][0])}: it, or a file beside it, is damaged, or cannot be "
+            f"written as {target.name}"
         ) from None
 
 
-def _reader(pa: Any, files: list[tuple[str, list[tuple[str, str | None]]]], kind: str) -> Any:
+def _reader(pa: Any, files: list[File], kind: str) -> Any:
     """Return the rows of all files, with the columns that folders name."""
-    parts = (_part(pa, file, folders, kind) for file, folders in files)
+    parts = (_part(pa, file, kind) for file in files)
     schema, batches = next(parts)
     return pa.RecordBatchReader.from_batches(
         schema, chain(batches, chain.from_iterable(_alike(schema, *part) for part in parts))
     )
 
 
-def _part(pa: Any, file: str, folders: list[tuple[str, str | None]], kind: str) -> tuple[Any, Iterator[Any]]:
+def _part(pa: Any, file: File, kind: str) -> tuple[Any, Iterator[Any]]:
     """Return the columns of a file and of its folders, and its rows."""
-    schema, batches = _batches(pa, _source(pa, file), kind)
+    path, data, folders = file
+    source = pa.OSFile(os.fsencode(path)) if data is None else pa.BufferReader(data)
+    schema, batches = _batches(pa, source, kind)
     for name, value in folders:
         if name not in schema.names:
             schema = schema.append(pa.field(name, pa.string()))
             batches = map(_with_column, batches, repeat(name), repeat(pa.scalar(value, pa.string())))
     return schema, batches
-
-
-def _source(pa: Any, file: str) -> Any:
-    """Return the bytes of a file; of a pipe in memory, because these formats are read from their end."""
-    if Path(file).is_file():
-        return pa.OSFile(os.fsencode(file))
-    is_input = file == _STANDARD_INPUT and not Path(file).exists()
-    # The descriptor of the standard input stays open.
-    with open(0 if is_input else file, "rb", closefd=not is_input) as binary:
-        return pa.BufferReader(binary.read())
 
 
 def _batches(pa: Any, source: Any, kind: str) -> tuple[Any, Iterator[Any]]:

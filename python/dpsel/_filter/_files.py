@@ -17,6 +17,7 @@ from dpsel._arguments import as_name_of_file, type_name
 from dpsel._filter._arrow import write_arrow
 from dpsel._filter._labels import labels_of
 from dpsel._ingest import as_paths, may_be_quoted, source_of
+from dpsel._ingest._delimiters import told_by
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._remote import is_remote
 from dpsel.exceptions import FileError, InvalidParameterError, SchemaError
@@ -81,8 +82,8 @@ def _write(
             keys.copy_rows(source, columns, texts, made, target)
     else:
         with _aside(target) as made:
-            folders = source.folder_columns() if kind == "parquet" else [[] for _ in files]
-            write_arrow(keys, list(zip(files, folders, strict=True)), (made, target), wanted, kind)
+            # Read as in a selection before pyarrow reads them, which takes some damaged files for whole ones.
+            write_arrow(keys, source.whole_files(columns), (made, target), wanted, kind)
 
 
 def _paths(data: object, file_format: object) -> list[str]:
@@ -108,6 +109,11 @@ def _kind(files: list[str], target: Path, given: FileFormat | None) -> str:
     if any(os.path.realpath(file) == os.path.realpath(target) for file in files):
         raise FileError(f"cannot write {quoted_path(target)}: it is the file that is read; name another one")
     if isinstance(given, Csv):
+        if given.delimiter is None and told_by(target) != told_by(files[0]):
+            raise FileError(
+                f"cannot write {quoted_path(target)}: its name tells another delimiter than those of the "
+                "files that are read; give it their extension, or pass file_format=dpsel.Csv(delimiter=)"
+            )
         return "csv"
     if given is not None:
         return given

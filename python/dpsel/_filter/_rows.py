@@ -50,6 +50,11 @@ def _filtered(keys: Keys, data: Any, columns: list[str], labels: list[Any] | Non
     library = library_of(data)
     if library in _BY_LIBRARY:
         return _BY_LIBRARY[library](keys, data, columns, labels)
+    if _is_of_numbers(data):
+        raise SchemaError(
+            f"{type_name(data)} cannot be filtered; pass its columns by name, as "
+            "{'user': users, 'item': items}, or an iterable of (user, item) pairs"
+        )
     if hasattr(data, "__arrow_c_stream__"):
         return _reader(keys, _as_reader(data), columns, labels)
     if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
@@ -66,6 +71,14 @@ def _filtered(keys: Keys, data: Any, columns: list[str], labels: list[Any] | Non
             "item= names columns of a table, but the rows are pairs, which have none; leave item= out"
         )
     return of_pairs(keys, data, labels)
+
+
+def _is_of_numbers(data: Any) -> bool:
+    """Whether it is a matrix or an array: of NumPy, but not one of pairs, or of SciPy."""
+    library = library_of(data)
+    if library == "numpy":
+        return hasattr(data, "dtype") and (data.dtype.kind != "O" or data.ndim != 1)
+    return library == "scipy" and hasattr(data, "tocoo")
 
 
 def _named(columns: list[str], names: Iterable[object]) -> None:
@@ -226,6 +239,38 @@ class _Unseen:
 
 
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
+    import pyarrow as pa
+
+    # Functions of pyarrow know no views, as polars writes them.
+    types = [_without_views(pa, kind) for kind in table.schema.types]
+    try:
+        if types == table.schema.types:
+            return _plain_rows(keys, table, columns, labels)
+        fields = [field.with_type(kind) for field, kind in zip(table.schema, types, strict=True)]
+        plain = table.cast(pa.schema(fields, table.schema.metadata))
+        return _plain_rows(keys, plain, columns, labels).cast(table.schema)
+    except NotImplementedError:
+        raise SchemaError(
+            "pyarrow cannot filter a type of these columns; cast columns of views of lists, and run-end "
+            "encoded ones, to plain lists and values"
+        ) from None
+
+
+def _without_views(pa: Any, kind: Any) -> Any:
+    """Return a type with the same values, and no views of texts or bytes in it."""
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return made(kind.value_field.with_type(_without_views(pa, kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(pa, field.type)) for field in kind])
+    return kind
+
+
+def _plain_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpsel import _core_calls
-from dpsel._arguments import as_name_of_file, type_name, with_article
+from dpsel._arguments import as_name_of_file, as_path_or_address, type_name, with_article
 from dpsel._core_calls import Source
 from dpsel._ingest import _frames
 from dpsel._ingest._c_schema import checked, exported
@@ -289,7 +289,8 @@ def may_be_quoted(data: object) -> bool:
 def _as_path(path: str | os.PathLike[Any]) -> str:
     text = os.fsdecode(path)
     if "\0" not in text:  # of which the core says at which position
-        text = as_name_of_file("data", text)
+        as_text = as_path_or_address if isinstance(path, str) else as_name_of_file
+        text = as_text("data", text)
     try:
         return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
     except ValueError:

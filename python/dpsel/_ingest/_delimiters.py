@@ -8,7 +8,7 @@ from typing import Final
 from dpsel._core_calls import Source
 from dpsel.exceptions import InvalidParameterError
 
-__all__ = ["delimiter_of"]
+__all__ = ["delimiter_of", "told_by"]
 
 _TABS: Final = (".tsv", ".tab")
 
@@ -21,11 +21,16 @@ def delimiter_of(paths: list[str], *, quoted: bool) -> str:
         FileError: If the core refuses the paths.
     """
     named = Source.files(paths, "csv", quoted=quoted).named_files()
-    names = [os.fspath(file).lower() for file in named]
-    with_tabs = [name.removesuffix(".gz").removesuffix(".zst").endswith(_TABS) for name in names]
+    with_tabs = [told_by(file) == "\t" for file in named]
     if any(with_tabs) and not all(with_tabs):
         raise InvalidParameterError(
             "delimiter must be given for files of which only some are .tsv or .tab, got none; "
             "read files of one kind, or name the character between two fields"
         )
     return "\t" if any(with_tabs) else ","
+
+
+def told_by(file: str | os.PathLike[str]) -> str:
+    """Return the delimiter that the name of one file tells."""
+    name = os.fspath(file).lower().removesuffix(".gz").removesuffix(".zst")
+    return "\t" if name.endswith(_TABS) else ","

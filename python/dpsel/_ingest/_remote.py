@@ -8,10 +8,15 @@ import re
 from typing import Any, Final
 
 from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.quoting import quoted
 
 __all__ = ["is_remote", "scan"]
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
+#: The schemes that polars fetches.
+_FETCHED: Final = frozenset(
+    ["s3", "s3a", "gs", "gcs", "az", "azure", "adl", "abfs", "abfss", "http", "https", "hf", "file"]
+)
 
 
 def is_remote(path: str) -> bool:
@@ -31,7 +36,8 @@ def scan(paths: list[str], file_format: object, *, may_be_fetched: bool) -> Any:
             sent anywhere.
 
     Raises:
-        SchemaError: If polars is missing, if local paths are among them, or if it may be data.
+        SchemaError: If polars is missing or does not fetch them, if local paths are among them, or if it
+            may be data.
         InvalidParameterError: If the format is not Parquet.
     """
     if not may_be_fetched:
@@ -41,6 +47,13 @@ def scan(paths: list[str], file_format: object, *, may_be_fetched: bool) -> Any:
         )
     if not all(map(is_remote, paths)):
         raise SchemaError("local paths and addresses cannot be read in one call; make it one kind")
+    for path in paths:
+        scheme = path.partition("://")[0].lower()
+        if scheme not in _FETCHED:
+            raise SchemaError(
+                f"an address that starts with {quoted(scheme + '://')} is not fetched here; fetch its "
+                "files first, or pass what another library reads there, such as a dataset of pyarrow"
+            )
     named = all(path.partition("?")[0].lower().endswith((".parquet", ".pq")) for path in paths)
     if file_format != "parquet" and (file_format is not None or not named):
         raise InvalidParameterError(

@@ -40,7 +40,8 @@ class Staged:
             raise FileError(f"cannot write {quoted_path(target)}: it is a directory or a device")
         if not target.parent.is_dir():
             raise FileError(
-                f"cannot write {quoted_path(target)}: there is no directory {quoted_path(target.parent)}"
+                f"cannot write {quoted_path(target)}: there is no directory {quoted_path(target.parent)} on "
+                "this machine; name a file here, because addresses are not written"
             )
         try:
             folder = tempfile.mkdtemp(prefix=f".{target.stem}.", dir=target.parent)

@@ -22,13 +22,19 @@ def prepare_streams() -> None:
         sys.stderr = _Messages(sys.stderr)
 
 
-def require_stdout() -> None:
-    """Refuse a result that goes to standard output if nobody can read it.
+def require_stdout(*copy: object) -> None:
+    """Refuse a result that goes to standard output if nobody can read it, before any work is done.
+
+    Args:
+        copy: The files that hold the whole result too, if they are given: then it is shown where it can be.
 
     Raises:
         FileError: If it is closed.
         BrokenPipeError: If it is a pipe whose reader has gone.
     """
+    if any(copy):
+        sys.stdout = _Messages(sys.stdout)
+        return
     if isinstance(sys.stdout, _Closed):
         sys.stdout.write("")
     if _has_lost_its_reader(sys.stdout):
@@ -63,11 +69,13 @@ class _Closed(io.TextIOBase):
 
     def write(self, _text: str) -> int:
         """Refuse to write."""
-        raise FileError("standard output is closed, so the result would be lost; open it, or use -o FILE")
+        raise FileError(
+            "standard output is closed, so the result would be lost; open it, or name a file for it"
+        )
 
 
 class _Messages:
-    """Standard error, which may be closed or full: a message that nobody can read is no failure."""
+    """A stream that may be closed or full: a message that nobody can read is no failure."""
 
     def __init__(self, stream: Any) -> None:
         """Write to this stream, as long as it can be written."""
@@ -77,7 +85,7 @@ class _Messages:
         """Write, or drop the text."""
         try:
             self._stream.write(text)
-        except (AttributeError, OSError, ValueError):
+        except (AttributeError, OSError, ValueError, FileError):
             return len(text)
         return len(text)
 

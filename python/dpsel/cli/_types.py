@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,7 +14,9 @@ from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+T = TypeVar("T")
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
@@ -163,24 +165,41 @@ class FrequencyTable(click.ParamType[Frequencies]):
         """Read the file."""
         if isinstance(value, Frequencies):
             return value
-        try:
-            with Path(value).open(encoding="utf-8-sig", newline="") as file:
-                rows = csv.reader(file)
-                header = next(rows, [])
-                pairs = [(item, float(number)) for item, number in rows]
-        except OSError as error:
-            self.fail(f"cannot read {quoted_path(value)}: {error.strerror}", param, ctx)
-        except (ValueError, csv.Error):
-            self.fail(f"{value} is not a CSV file of two columns, an item and a number", param, ctx)
-        if any(_is_number(name) for name in header[1:]):
-            self.fail(
-                f"{value} has a number in line 1, which must be a header such as item,count", param, ctx
-            )
-        table = Frequencies(pairs)
-        if len(table) < len(pairs):
-            self.fail(f"{value} has an item more than once; keep one line for each", param, ctx)
-        table.path = value
-        return table
+        return _or_fail(self, _read(value, _frequencies), param, ctx)
+
+
+def _frequencies(path: str, rows: Iterator[list[str]]) -> Frequencies | str:
+    header = next(rows, [])
+    try:
+        pairs = [(item, float(number)) for item, number in rows]
+    except ValueError:
+        return f"{path} is not a CSV file of two columns, an item and a number"
+    if any(_is_number(name) for name in header[1:]):
+        return f"{path} has a number in line 1, which must be a header such as item,count"
+    table = Frequencies(pairs)
+    if len(table) < len(pairs):
+        return f"{path} has an item more than once; keep one line for each"
+    table.path = path
+    return table
+
+
+def _read(path: str, parsed: Callable[[str, Iterator[list[str]]], T | str]) -> T | str:
+    """Return what is made of a CSV file, or what is wrong with it: an exception would hold its rows."""
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            return parsed(path, csv.reader(file, strict=True))
+    except OSError as error:
+        return f"cannot read {quoted_path(path)}: {error.strerror}"
+    except (UnicodeDecodeError, csv.Error):
+        return f"{path} is not a CSV file"
+
+
+def _or_fail(
+    kind: click.ParamType[T], found: T | str, param: click.Parameter | None, ctx: click.Context | None
+) -> T:
+    if isinstance(found, str):
+        kind.fail(found, param, ctx)
+    return found
 
 
 class Items(list[Any]):
@@ -199,21 +218,18 @@ class ItemFile(click.ParamType[Items]):
         """Read the file."""
         if isinstance(value, Items):
             return value
-        try:
-            with Path(value).open(encoding="utf-8-sig", newline="") as file:
-                rows = csv.reader(file, strict=True)
-                header = next(rows, [])
-                found = [tuple(row) for row in rows if row]
-        except OSError as error:
-            self.fail(f"cannot read {quoted_path(value)}: {error.strerror}", param, ctx)
-        except (UnicodeDecodeError, csv.Error):
-            self.fail(f"{value} is not a CSV file", param, ctx)
-        width = len(header)
-        if width == 0 or any(len(row) != width for row in found):
-            self.fail(f"{value} needs a header line, and as many fields in each row", param, ctx)
-        items = Items(row[0] if width == 1 else row for row in found)
-        items.path, items.header = value, header
-        return items
+        return _or_fail(self, _read(value, _items), param, ctx)
+
+
+def _items(path: str, rows: Iterator[list[str]]) -> Items | str:
+    header = next(rows, [])
+    found = [tuple(row) for row in rows if row]
+    width = len(header)
+    if width == 0 or any(len(row) != width for row in found):
+        return f"{path} needs a header line, and as many fields in each row"
+    items = Items(row[0] if width == 1 else row for row in found)
+    items.path, items.header = path, header
+    return items
 
 
 def named_as(columns: Sequence[str], option: str, items: Items | None) -> Items | None:

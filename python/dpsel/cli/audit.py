@@ -15,6 +15,7 @@ from dpsel.cli._budgets import Privacy, privacy_of
 from dpsel.cli._exit import ExitCode
 from dpsel.cli._mechanisms import Chosen, MechanismType
 from dpsel.cli._output import STDOUT, Staged
+from dpsel.cli._streams import require_stdout
 from dpsel.mechanisms.words import shown_name, spellings
 from dpsel.quoting import quoted
 
@@ -141,9 +142,10 @@ def command(mechanisms: tuple[Chosen | str, ...], report: Path | None, *, quick:
 
     Exits with 4 if a claim is refuted.
     """
+    is_printed = report is not None and str(report) == STDOUT
+    require_stdout(None if is_printed else report)
     privacy = _privacy(options["epsilon"], options["rho"], options["delta"])
     subjects = [each.made() if isinstance(each, Chosen) else each for each in mechanisms]
-    is_printed = report is not None and str(report) == STDOUT
     with Staged() as staged:
         place = staged.add(report) if report and not is_printed else None
         found = _run(subjects, privacy, options | {"quick": quick})

@@ -9,6 +9,7 @@ import click
 
 import dpsel
 from dpsel.cli._exit import ExitCode
+from dpsel.cli._streams import require_stdout
 from dpsel.exceptions import ReportError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def command(reports: tuple[Path, ...]) -> int:
 
     Exits with 4 if a report does not hold.
     """
+    require_stdout()
     failed = False
     for path in reports:
         result = _checked(path)

@@ -28,6 +28,7 @@ from dpsel.cli._options import (
     tokenizer_option,
 )
 from dpsel.cli._output import Staged, refuse_same_file
+from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import Counts, Numbers
 
 _HELP = """\
@@ -95,6 +96,7 @@ def command(
     **options: Any,
 ) -> None:
     """Run ``dpsel compare``."""
+    require_stdout(output, plot)
     check_plot(plot)
     if fraction and not plot:
         message = "--fraction is for --plot; the table has fractions anyway"

@@ -9,6 +9,7 @@ import click
 
 import dpsel
 from dpsel.cli._options import format_from, format_option, inputs_from
+from dpsel.cli._output import refuse_same_file
 
 _EPILOG = """\
 \b
@@ -60,6 +61,7 @@ def command(
     PATHS are those of a selection: files, folders, patterns, or - for standard input. Parquet and Arrow
     files need pyarrow.
     """
+    refuse_same_file({"--output": output}, paths, {"ITEMS": items, "--report": report})
     release = dpsel.Release.load(items, report)
     file_format = format_from(form)
     data = inputs_from(paths, file_format)

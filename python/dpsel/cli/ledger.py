@@ -10,6 +10,8 @@ import click
 import dpsel
 from dpsel.cli._budgets import privacy_of, privacy_options
 from dpsel.cli._options import json_option
+from dpsel.cli._output import Staged, refuse_same_file
+from dpsel.cli._streams import require_stdout
 
 _EPILOG = """\
 \b
@@ -42,10 +44,14 @@ def command(
     html: Path | None,
 ) -> None:
     """Show the costs in FILE and what remains. With a total (--epsilon or --rho), make FILE first."""
+    require_stdout(html)
+    refuse_same_file({"--html": html}, [], {"FILE": file})
     total = None if epsilon is None and rho is None else privacy_of(epsilon, rho, delta)
-    ledger = dpsel.Ledger(file, total)
-    if html is not None:
-        html.write_text(ledger.to_html(), encoding="utf-8")
+    with Staged() as staged:
+        page = staged.add(html) if html else None
+        ledger = dpsel.Ledger(file, total)
+        if page:
+            page.write_text(ledger.to_html(), encoding="utf-8")
     if as_json:
         left = ledger.remaining
         shown = {"total": ledger.total.to_json(), "remaining": None if left is None else left.to_json()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpsel.cli._mechanisms import Chosen, MechanismType, every_mechanism
+from dpsel.cli._streams import require_stdout
 from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 from dpsel.mechanisms.words import described, shown_name, summary, written
 
@@ -42,6 +43,7 @@ def command(mechanisms: tuple[Chosen, ...]) -> None:
 
     The first line of each entry is what --mechanism takes, with the defaults of the parameters.
     """
+    require_stdout()
     classes = [each.cls for each in mechanisms if each.cls] or list(every_mechanism().values())
     click.echo("\n\n".join(_entry(cls) for cls in classes))
 

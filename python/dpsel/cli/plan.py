@@ -17,6 +17,7 @@ from dpsel.cli._options import (
     print_result,
 )
 from dpsel.cli._output import Staged
+from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import Counts, Limits
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
 
     Reads no data, so it costs no privacy.
     """
+    require_stdout(plot)
     privacy = privacy_from(options["epsilon"], options["rho"], options["delta"])
     mechanisms = [each.made() for each in options["mechanisms"]]
     check_plot(plot)

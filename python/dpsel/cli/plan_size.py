@@ -8,6 +8,7 @@ import click
 
 import dpsel
 from dpsel.cli._options import json_option, print_result
+from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import ByteSize, Counts
 
 _EPILOG = """\
@@ -47,5 +48,6 @@ def command(*, as_json: bool, **options: Any) -> None:
 
     Reads no data. Give public figures only.
     """
+    require_stdout()
     rows = list(options.pop("rows"))
     print_result(dpsel.plan_size(rows, **options), as_json=as_json)

@@ -10,6 +10,7 @@ import dpsel
 from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_options
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import json_option, print_result
+from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import Counts
 from dpsel.mechanisms.words import AUTO
 
@@ -60,6 +61,7 @@ def command(*, as_json: bool, **options: Any) -> None:
 
     Reads no data, so it costs no privacy.
     """
+    require_stdout()
     planned = dpsel.plan_top_k(
         privacy=privacy_of(options["epsilon"], options["rho"], options["delta"]),
         k=list(options["k"]),

@@ -141,27 +141,33 @@ def _mechanism(chosen: Chosen, *, unordered: bool) -> Any:
 
 
 def _lines(path: Path, column: str) -> list[str]:
-    """Return the lines that are not empty. Only line feeds end one: an item may hold any other separator.
+    """Return the lines that are not empty. Only line feeds end one: an item may hold any other separator."""
+    found = _lines_or_problem(path, column)
+    if isinstance(found, str):
+        raise click.UsageError(found)
+    return found
+
+
+def _lines_or_problem(path: Path, column: str) -> list[str] | str:
+    """Return the lines, or what is wrong with them: an exception would hold them.
 
     A header line would be an item of the list, so a first line with the name of the column is refused.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        message = f"--domain needs a file of UTF-8 text, and {path} is not; save it as UTF-8"
-        raise click.UsageError(message) from None
+        return f"--domain needs a file of UTF-8 text, and {path} is not; save it as UTF-8"
     lines = re.split("\r?\n", text)
     if lines[0] in (column, f'"{column}"'):
-        message = (
+        return (
             f"--domain {path}: line 1 is the name of the item column, and each line is an item; remove a "
             "header line, or move this item to another line"
         )
-        raise click.UsageError(message)
     blank = [number for number, line in enumerate(lines, start=1) if line != line.strip()]
     if blank:
         message = (
             f"--domain {path}: line {blank[0]} starts or ends with a blank, which is part of the item; "
             "remove it if the column has none"
         )
-        warnings.warn(message, DpselWarning, stacklevel=2)
+        warnings.warn(message, DpselWarning, stacklevel=3)
     return [line for line in lines if line]

@@ -8,6 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpsel._arguments import as_name_of_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -24,7 +26,7 @@ def write(rows: Iterable[Row], path: str | Path) -> int:
         ValueError: for another extension than those of ``EXTENSIONS``.
         ImportError: for Parquet without pyarrow.
     """
-    path = Path(path)
+    path = Path(as_name_of_file("path", path))
     writer = _writer(path.suffix)
     counter = _Counter(rows)
     writer(counter, path)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
+from dpsel._arguments import as_name_of_file
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
@@ -113,8 +114,9 @@ class Report(Mapping[str, Any]):
         """
         from pathlib import Path
 
+        named = as_name_of_file("path", path)
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(named).read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise MissingFileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
         except OSError as error:

@@ -6,10 +6,11 @@ use std::sync::Mutex;
 use arrow_schema::Schema;
 use dpsel_core::Error;
 use dpsel_core::error::quoted;
-use dpsel_core::ingest::{self, Dialect, FileFormat, Source as CoreSource};
+use dpsel_core::ingest::{self, Dialect, FileFormat, FolderValues, Source as CoreSource, WholeFile};
 use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::{guarded, internal, to_python};
 use crate::job::Job;
@@ -17,7 +18,10 @@ use crate::link;
 use crate::pairs::Pairs;
 use crate::producer::Producer;
 use crate::streams::{Frames, Stream};
-use crate::worker::Running;
+use crate::worker::{Running, interruptible};
+
+/// A file that was read to its end.
+type Whole<'py> = (PathBuf, Option<Bound<'py, PyBytes>>, FolderValues);
 
 /// Data that is read when a job runs.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -73,10 +77,14 @@ impl Source {
         py.detach(move || guarded(|| ingest::named_files(&files, &Control::new(None, None))))
     }
 
-    /// The columns that the folders of each of the files tell, with their values.
-    fn folder_columns(&self, py: Python<'_>) -> PyResult<Vec<ingest::FolderValues>> {
-        let files = self.files()?;
-        py.detach(move || guarded(|| ingest::folder_columns(&files, &Control::new(None, None))))
+    /// The files, of which the item columns were read to their ends: each with its bytes if it was a pipe, and with the
+    /// columns that its folders tell.
+    fn whole_files<'py>(&self, py: Python<'py>, items: Vec<String>) -> PyResult<Vec<Whole<'py>>> {
+        let (files, control) = (self.files()?, &Control::new(None, None));
+        let found = interruptible(py, control, move || ingest::whole_files(&files, items, control))?;
+        let whole =
+            |file: WholeFile| (file.path, file.bytes.map(|bytes| PyBytes::new(py, &bytes)), file.folders);
+        Ok(found.into_iter().map(whole).collect())
     }
 
     /// One object with `__arrow_c_stream__` or `__arrow_c_array__`.

@@ -4,6 +4,7 @@ use super::output::Collected;
 use super::rounds::Rounds;
 use super::stages::Stages;
 use crate::Result;
+use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ReleasedSet};
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
@@ -12,24 +13,27 @@ use crate::scratch::{Spool, Stored};
 const BYTES: u64 = 96;
 
 impl Rounds<'_> {
-    /// The noisy numbers of these items. `held` has all rows of every user that count.
+    /// The noisy numbers of these items, in their order. `held` has all rows of every user that count.
     ///
     /// # Errors
     /// Those of scratch; the limit of memory; an interruption.
-    pub(super) fn noisy_counts(&self, held: &Stored, items: &[Digest]) -> Result<Decisions> {
+    pub(super) fn noisy_numbers(
+        &self,
+        held: &Stored,
+        items: &[Digest],
+        noise: &CountNoise,
+    ) -> Result<Vec<i64>> {
         let (control, scratch) = (self.stages.control, self.scratch);
         let stage = "counting the users or rows of released items";
         control.charge_memory(items.len() as u64 * BYTES, stage)?;
         // Rounds gave their memory back, but for the released items.
         let memory = self.stages.memory.beside(control.held_memory());
         let (stages, job) = (Stages { memory, control }, self.job.clone().with_sizes(memory.sizes));
-        let counted = ReleasedSet::pack(&Decisions::pack(items.iter().map(|item| (*item, 0))), None)?;
-        let counted = ReleasedSet::unpack(&counted)?;
-        let sums = Spool::new(scratch)?;
+        let (counted, sums) = (ReleasedSet::list(items), Spool::new(scratch)?);
         let count = || job.count_released(stages.memory.partitions, counted.clone());
         stages.run(held, count, || stages.writer(&sums))?;
         let collected = Collected::default();
         stages.run(&sums.stored(), || job.noisy_counts(), || &collected)?;
-        job.numbers_of(items, Decisions::unpack(collected.packed().bytes())?)
+        job.numbers_of(items, &Decisions::unpack(collected.packed().bytes())?, noise)
     }
 }

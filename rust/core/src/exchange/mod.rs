@@ -44,13 +44,16 @@ mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
 pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
-pub(crate) use driver::{Beyond, Possible, items_of};
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, decided, most_sums};
+pub(crate) use driver::{Beyond, check_order, in_order, of_digests};
+pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, decided, most_sums};
 pub(crate) use items::checked_weight;
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Packing, Partition, Sizes, Weights, unpacked};
+pub(crate) use rows::{
+    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Weights,
+    unpacked,
+};
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, Reweight, TakeOut,
     Weigh,

@@ -122,7 +122,7 @@ fn user_counts_leave_hardly_anything_to_send() {
         [packed(&pruned.concat()).len(), packed(&made).len()]
     };
     let (all, candidates) = (sent(-1), sent(job.frequent_above().into()));
-    assert!(candidates[0] * 5 < all[0] && candidates[1] * 20 < all[1], "{candidates:?} of {all:?}");
+    assert!(candidates[0] * 3 < all[0] && candidates[1] * 20 < all[1], "{candidates:?} of {all:?}");
 }
 
 /// Users keep one item, and nearly all frequent items are removed after a round. So the whole reserve matters.
@@ -260,12 +260,12 @@ fn a_changed_table_is_noticed() {
     let released = engine.decided(2);
     let mut named = engine.named(&released);
     let unpacked = || Decisions::unpack(&released).unwrap();
-    assert!(selection.publish(&named, unpacked(), None, &schema).is_ok());
+    assert!(selection.publish(&named, &unpacked(), None, &schema).is_ok());
     let last = named.pop().unwrap();
-    let error = selection.publish(&named, unpacked(), None, &schema).unwrap_err();
+    let error = selection.publish(&named, &unpacked(), None, &schema).unwrap_err();
     assert!(matches!(error, crate::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
-    assert!(selection.publish(&named, unpacked(), None, &schema).is_err());
+    assert!(selection.publish(&named, &unpacked(), None, &schema).is_err());
 }
 
 #[test]

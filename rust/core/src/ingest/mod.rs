@@ -30,12 +30,12 @@ mod utf8;
 
 pub(crate) use encode::{Codes, OwnCodes, Sink};
 pub(crate) use files::csv_field;
-pub use files::{FolderValues, RowFilter};
+pub use files::{FolderValues, RowFilter, WholeFile};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub(crate) use layout::ColumnLayout;
 pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub use open::{
-    Declared, check_files, check_names, check_schema, filter_rows, folder_columns, item_schema, named_files,
+    Declared, check_files, check_names, check_schema, filter_rows, item_schema, named_files, whole_files,
 };
 pub(crate) use open::{OpenSource, again, layout};
 pub(crate) use public::ListedTypes;

@@ -7,7 +7,7 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::encode::{Encoder, Sink};
-use super::files::{self, FileList, Files, FolderValues, RowFilter};
+use super::files::{self, FileList, Files, RowFilter, WholeFile};
 use super::items::ItemSchema;
 use super::layout::{ColumnLayout, Positions};
 use super::names::{Columns, INPUT_NAME};
@@ -64,12 +64,12 @@ pub fn named_files(source: &Source, control: &Control) -> Result<Vec<PathBuf>> {
     list_of(source)?.named(control)
 }
 
-/// The columns that the folders of each of the files tell, with their values.
+/// The files of a source, of which the item columns were read to their ends as in a selection.
 ///
 /// # Errors
-/// As [`check_files`], for paths.
-pub fn folder_columns(source: &Source, control: &Control) -> Result<Vec<FolderValues>> {
-    list_of(source)?.folder_columns(control)
+/// As [`OpenSource::open`] and [`OpenSource::deliver`].
+pub fn whole_files(source: &Source, items: Vec<String>, control: &Control) -> Result<Vec<WholeFile>> {
+    files::whole(list_of(source)?, items, control)
 }
 
 /// Copy the rows of text files that a filter lets through.

@@ -1,6 +1,6 @@
 //! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
 //!
-//! [`select_rounds`] is the loop. There are four kinds of round:
+//! [`select_rounds`] is the loop in memory. `turns` has the order of rounds for every engine. There are four kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
@@ -25,6 +25,7 @@ mod scoring;
 mod screening;
 mod select;
 mod selected;
+mod turns;
 
 pub use calibration::{Calibration, Round};
 pub(crate) use decision::{Decider, ItemState, Outcome};
@@ -38,3 +39,4 @@ pub(crate) use select::bytes;
 pub use select::select_rounds;
 pub(crate) use selected::Released;
 pub use selected::Selected;
+pub(crate) use turns::{Deciding, Turns};

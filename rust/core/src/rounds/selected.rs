@@ -1,7 +1,6 @@
 //! What rounds released.
 
 use crate::contributions::{ItemCode, Keys};
-use crate::ingest::Key;
 use crate::random::Digest;
 
 /// The items that the rounds released.
@@ -21,13 +20,8 @@ pub(crate) struct Released {
 }
 
 impl Selected {
-    /// What digests do not tell of the keys.
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.keys
-    }
-
-    /// The key of each item.
-    pub(crate) fn item_keys(&self) -> impl ExactSizeIterator<Item = Key<'_>> + Clone {
-        self.items.iter().map(|released| self.keys.key(released.item, released.digest))
+    /// The items, and what their digests do not tell of their keys.
+    pub(crate) fn into_parts(self) -> (Vec<Released>, Keys) {
+        (self.items, self.keys)
     }
 }

@@ -104,7 +104,7 @@ impl ExchangeSelection {
         let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
         let mut release = guarded(|| {
             let numbers = numbers.map(unpacked).transpose()?;
-            self.selection.publish(&named, unpacked(released)?, numbers.as_ref(), &schema)
+            self.selection.publish(&named, &unpacked(released)?, numbers.as_ref(), &schema)
         })?;
         release.report.chosen = chosen;
         Release::new(py, release)

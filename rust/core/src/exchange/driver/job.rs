@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
@@ -17,30 +15,15 @@ use crate::exchange::stage::Both;
 use crate::exchange::wire::{
     Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
 };
-use crate::ingest::Columns;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Lowered, Round};
+use crate::rounds::{Decider, Lowered, Round, Turns};
+use crate::task::JobSpec;
 use crate::weighting::{Budgets, UNIT};
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
 const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
-
-/// The parameters of a job, without the key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobSpec {
-    /// The columns of users and items.
-    pub columns: Columns,
-    /// The most items of one user, if users are bounded.
-    pub bound: Option<L0Bound>,
-    /// The rounds; none where users are only counted.
-    pub calibration: Calibration,
-    /// Whether decisions hold noisy weights.
-    pub with_weights: bool,
-    /// How weights are lowered before they are decided: the least number of users of a released item.
-    pub min_users: u32,
-}
 
 /// One release, ready to be computed in pieces. A clone shares the parameters.
 #[derive(Debug, Clone)]
@@ -200,10 +183,17 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// As [`ExchangeJob::decide`].
-    pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
-        let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
-        Ok(Decide::new(decider, words, lowered))
+    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
+        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    }
+
+    /// The order of the rounds.
+    ///
+    /// # Errors
+    /// A least number of users where there can be none.
+    pub(crate) fn turns(&self) -> Result<Turns<'_>> {
+        let JobSpec { calibration, with_weights, min_users, .. } = &*self.spec;
+        Turns::new(calibration, (*with_weights, Lowered::to(*min_users)), &self.key)
     }
 
     /// The stage that weighs a scored round, counted from 0.
@@ -308,15 +298,21 @@ impl ExchangeJob {
         Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
     }
 
-    /// The noisy numbers that were found, and those of the items among these that have none: an item that comes out in any
-    /// case may have no user, and has noise all the same.
+    /// The noisy number of each of these items: one that was found, or noise alone. An item that comes out in any case may
+    /// have no user.
     ///
     /// # Errors
-    /// A calibration without noise of counts.
-    pub(crate) fn numbers_of(&self, items: &[Digest], found: Decisions) -> Result<Decisions> {
-        let without: Vec<Digest> = items.iter().copied().filter(|item| !found.contains(*item)).collect();
-        let drawn = self.count_noise()?.noisy_counts(without.iter().map(|item| (*item, 0)), &self.key);
-        Ok(found.with(without.into_iter().zip(drawn)))
+    /// [`Error::Internal`] if a number is missing.
+    pub(crate) fn numbers_of(
+        &self,
+        items: &[Digest],
+        found: &Decisions,
+        noise: &CountNoise,
+    ) -> Result<Vec<i64>> {
+        let without = items.iter().filter(|item| !found.contains(**item));
+        let mut drawn = noise.noisy_counts(without.map(|item| (*item, 0)), &self.key).into_iter();
+        let numbers: Option<_> = items.iter().map(|item| found.get(*item).or_else(|| drawn.next())).collect();
+        numbers.ok_or(Error::Internal("an item without a number"))
     }
 
     /// Which rows of a user and an item are kept: one, or as many as count.
@@ -353,7 +349,7 @@ impl ExchangeJob {
     }
 
     fn bound(&self) -> Result<L0Bound> {
-        self.spec.bound.ok_or(Error::Internal("rounds without a bound"))
+        self.spec.kept()
     }
 
     fn round(&self, round: u32) -> Result<&Round> {

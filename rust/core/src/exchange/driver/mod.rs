@@ -9,9 +9,9 @@ mod steering;
 mod top_k;
 
 pub use deciding::decided;
-pub use job::{ExchangeJob, JobSpec};
-pub(crate) use named::items_of;
-pub(crate) use possible::{Beyond, Possible};
+pub use job::ExchangeJob;
+pub(crate) use named::{in_order, of_digests};
+pub(crate) use possible::{Beyond, check_order};
 pub use selection::Selection;
 pub use steering::{Steering, most_sums};
 pub use top_k::{Drawn, TopK};

@@ -1,11 +1,10 @@
-//! The requests between which a look at the data may choose, and what is decided for all of them before any row is read.
+//! Which requests run beyond memory: those whose users can be weighed in any order, whatever a look may choose.
 
 use crate::contributions::Totals;
-use crate::counting::Holdings;
 use crate::mechanisms::MechanismSpec;
 use crate::rounds::{self, Calibration, Round};
 use crate::runtime::Control;
-use crate::task::{Calibrated, CalibratedSelect, SelectRequest};
+use crate::task::{Possible, SelectRequest};
 use crate::{Error, Result};
 
 /// Bytes of a distinct pair and of an item in memory beside the rounds, and of a user in all, as measured.
@@ -49,45 +48,17 @@ impl Beyond {
     }
 }
 
-/// The request, or those between which a look chooses. All of them run beyond memory.
-#[derive(Debug)]
-pub(crate) struct Possible(Vec<CalibratedSelect>);
-
-impl Possible {
-    /// The requests that a look may choose, calibrated. If a look chooses the mechanism, both have to run: no row decides
-    /// whether there is an error.
-    ///
-    /// # Errors
-    /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
-    pub(crate) fn checked(request: &SelectRequest, on: Beyond) -> Result<Self> {
-        let calibrated = |possible: SelectRequest| {
-            let calibration = possible.calibrate_once()?;
-            if !runs_in_pieces(&calibration) {
-                return Err(refused(request, &possible, &calibration, on));
-            }
-            Ok(Calibrated { request: possible, look: None, calibration })
-        };
-        Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
+/// Refuse a request whose mechanism does not run beyond memory. If a look chooses the mechanism, both have to run: no row
+/// decides whether there is an error.
+///
+/// # Errors
+/// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
+pub(crate) fn check_order(request: &SelectRequest, on: Beyond) -> Result<()> {
+    let possible = Possible::of(request)?;
+    match possible.each().find(|possible| !runs_in_pieces(&possible.calibration)) {
+        Some(possible) => Err(refused(request, &possible.request, &possible.calibration, on)),
+        None => Ok(()),
     }
-
-    /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have. `public`
-    /// is the number of public items.
-    pub(crate) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
-        move |totals| {
-            let bytes = self.0.iter().map(|each| beside_rows(each, totals, public, control));
-            bytes.max().unwrap_or(0) // Otherwise: no rounds.
-        }
-    }
-}
-
-fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
-    let Totals { users, codes, rows } = totals;
-    let rounds = rounds::bytes(&calibrated.calibration, totals, control);
-    calibrated.request.counts.map_or(rounds, |counts| {
-        // Rounds give their memory back before items are counted.
-        let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
-    })
 }
 
 /// The error for a mechanism that needs all rows in memory: what they take, and what runs beyond memory instead.

@@ -6,17 +6,16 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
-use super::job::{ExchangeJob, JobSpec};
+use super::job::ExchangeJob;
 use super::named::{are_looked_up, changed, items_of};
-use super::possible::{Beyond, Possible};
+use super::possible::{Beyond, check_order};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
 use crate::ingest;
 use crate::random::{Digest, ReleaseKey};
-use crate::release::{Beside, Numbers, publish_columns};
 use crate::task::{
-    Calibrated, CalibratedSelect, Enforced, PublicLists, Release, Report, SelectRequest, after_a_look,
-    most_rounds, sizes_of_a_look,
+    self, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest, after_a_look,
+    sizes_of_a_look,
 };
 use crate::{Error, Result};
 
@@ -45,9 +44,9 @@ impl Selection {
     /// Refuse a mechanism that cannot run in pieces.
     ///
     /// # Errors
-    /// As [`Possible::checked`].
+    /// As [`check_order`].
     pub fn check(request: &SelectRequest) -> Result<()> {
-        Possible::checked(request, Beyond::Cluster).map(drop)
+        check_order(request, Beyond::Cluster)
     }
 
     /// The most rounds that there may be, whatever a look chooses.
@@ -55,7 +54,7 @@ impl Selection {
     /// # Errors
     /// As the local engine for parameters.
     pub fn most_rounds(&self) -> Result<usize> {
-        most_rounds(&self.asked.request)
+        Possible::of(&self.asked.request).map(|possible| possible.most_rounds())
     }
 
     /// The classes of users of the look at the data that comes first, if one does.
@@ -78,14 +77,8 @@ impl Selection {
     ///
     /// # Errors
     /// As the local engine for parameters.
-    pub(crate) fn of(asked: CalibratedSelect, key: ReleaseKey) -> Result<Self> {
-        let spec = JobSpec {
-            columns: asked.request.columns.clone(),
-            bound: Some(asked.kept_items()?),
-            calibration: asked.calibration.clone(),
-            with_weights: asked.request.with_weights,
-            min_users: asked.request.min_users,
-        };
+    fn of(asked: CalibratedSelect, key: ReleaseKey) -> Result<Self> {
+        let spec = JobSpec::of_selection(&asked)?;
         Ok(Self { asked, job: ExchangeJob::new(spec, key), lists: Arc::default() })
     }
 
@@ -137,66 +130,29 @@ impl Selection {
     pub fn publish(
         &self,
         named: &[RecordBatch],
-        released: Decisions,
+        released: &Decisions,
         numbers: Option<&Decisions>,
         schema: &Schema,
     ) -> Result<Release> {
-        let public = self.public();
-        let numbers = numbers.map(|found| self.job.numbers_of(&public, found.clone())).transpose()?;
-        let numbers = numbers.as_ref();
-        if numbers.is_some_and(|numbers| numbers.len() != released.len() + public.len()) {
-            return Err(changed());
-        }
+        let (digests, weights): (Vec<Digest>, Vec<i64>) = released.iter().unzip();
+        let key = self.job.key();
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
-        let digests = released.iter().map(|(item, _)| item).collect();
-        let (digests, items) = items_of(digests, named, &schema, self.job.key())?;
-        let Release { items, report } = self.publish_items(&digests, &items, released, numbers)?;
-        let of_public = self.published(&public, numbers)?;
-        Ok(Release { items: self.lists.beside(items, of_public.as_deref(), self.job.key())?, report })
+        let items = items_of(&digests, named, &schema, key)?;
+        let numbers = numbers.map(|numbers| self.numbers_of(&digests, numbers)).transpose()?;
+        task::publish(self.asked.clone(), &self.lists, (&items, &weights), numbers, key)
     }
 
-    /// The release, given the items and their digests in one order, and the noisy numbers of users or rows if they are
-    /// counted.
+    /// The number of each item, and then of the public ones.
     ///
     /// # Errors
-    /// [`Error::Source`] if an item has no decision or no number, or a decision no item.
-    pub(crate) fn publish_items(
-        &self,
-        digests: &[Digest],
-        items: &RecordBatch,
-        mut released: Decisions,
-        numbers: Option<&Decisions>,
-    ) -> Result<Release> {
-        let steps = digests.iter().map(|item| released.take(*item));
-        let steps: Option<Vec<i64>> = steps.collect();
-        // A filter of released items is exact on the first read only. An item that is new in the second read may pass.
-        let Some(steps) = steps.filter(|_| released.is_empty()) else {
-            return Err(changed());
-        };
-        let weights = self.asked.request.with_weights.then_some(steps.as_slice());
-        let numbers = self.published(digests, numbers)?;
-        let numbers = Numbers::of(self.asked.request.counts.as_ref(), numbers.as_deref());
-        let items = publish_columns(items, Beside { weights, numbers })?;
-        let report = Report::new(Enforced::Select(self.asked.clone()), self.job.key())?;
-        Ok(Release { items, report })
-    }
-
-    /// The numbers of these items as they are published; `None` if nothing is counted.
-    ///
-    /// # Errors
-    /// [`Error::Source`] if an item has no number: each has a user, unless the table changed.
-    pub(crate) fn published(
-        &self,
-        digests: &[Digest],
-        numbers: Option<&Decisions>,
-    ) -> Result<Option<Vec<i64>>> {
-        match (self.asked.request.counts, numbers) {
-            (None, None) => Ok(None),
-            (Some(counts), Some(numbers)) => {
-                let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
-                Ok(Some(counts.published(known.ok_or_else(changed)?)))
-            }
-            (None, Some(_)) | (Some(_), None) => Err(Error::Internal("numbers do not fit the request")),
-        }
+    /// [`Error::Source`] if other items were counted: each has a user, unless the table changed. A filter of released
+    /// items is exact on the first read only.
+    fn numbers_of(&self, digests: &[Digest], numbers: &Decisions) -> Result<Vec<i64>> {
+        let (public, noise) = (self.public(), self.asked.calibration.counts);
+        let noise = noise.ok_or(Error::Internal("numbers do not fit the request"))?;
+        let held = public.iter().filter(|item| numbers.contains(**item)).count();
+        let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();
+        let known = known.filter(|known| numbers.len() == known.len() + held).ok_or_else(changed)?;
+        Ok([known, self.job.numbers_of(&public, numbers, &noise)?].concat())
     }
 }

@@ -16,4 +16,3 @@ pub use steer::Steer;
 pub use sum::{OnItems, Sum};
 pub(crate) use sum::{checked_weight, sum_up};
 pub use total::Total;
-pub(crate) use total::keep_largest;

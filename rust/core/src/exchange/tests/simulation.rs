@@ -369,5 +369,5 @@ pub(super) fn exchanged(
     let named = if looked_up { engine.named(&released) } else { vec![] };
     let counted = [&released[..], public.bytes()].concat();
     let users = selection.is_counted().then(|| engine.noisy_counts(&counted));
-    selection.publish(&named, Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
+    selection.publish(&named, &Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
 }

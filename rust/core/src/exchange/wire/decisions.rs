@@ -59,12 +59,6 @@ impl Decisions {
         packed
     }
 
-    /// The same with more items, which are not there yet.
-    pub(crate) fn with(mut self, more: impl IntoIterator<Item = (Digest, i64)>) -> Self {
-        self.0.extend(more);
-        self
-    }
-
     /// Number of items.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -93,5 +87,12 @@ impl Decisions {
     /// All items with their numbers, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Digest, i64)> + '_ {
         self.0.iter().map(|(item, number)| (*item, *number))
+    }
+}
+
+/// The last number of each item.
+impl FromIterator<(Digest, i64)> for Decisions {
+    fn from_iter<I: IntoIterator<Item = (Digest, i64)>>(items: I) -> Self {
+        Self(items.into_iter().collect())
     }
 }

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 const SINGLE_THREADED: u64 = 256 * 1024;
 
 /// A file, with the place of the path that names it.
-type PlacedFile = (usize, expand::NamedFile);
+pub(super) type PlacedFile = (usize, expand::NamedFile);
 
 /// Columns that folders tell, with their values.
 pub type FolderValues = Vec<(String, Option<String>)>;
@@ -90,23 +90,15 @@ impl FileList<'_> {
         Ok(self.expand(control)?.into_iter().map(|(input, _)| input.name().to_owned()).collect())
     }
 
-    /// The columns that the folders of each file tell.
-    ///
-    /// # Errors
-    /// As [`Files::open`], for paths.
-    pub(in crate::ingest) fn folder_columns(self, control: &Control) -> Result<Vec<FolderValues>> {
-        let files = self.placed(control)?.into_iter();
-        files.map(|(place, (input, _))| Ok(self.folders(&input, place, |_| true)?.into_values())).collect()
-    }
-
-    /// The needed columns that the folders of a file tell.
-    fn folders(
+    /// The needed columns that the folders of a file tell. Those of other formats than Parquet tell none.
+    pub(super) fn folders(
         &self,
         input: &Input,
         place: usize,
+        format: FileFormat,
         is_needed: impl Fn(&str) -> bool,
     ) -> Result<FolderColumns> {
-        match (self.paths.get(place), input.size()?) {
+        match (self.paths.get(place).filter(|_| format == FileFormat::Parquet), input.size()?) {
             (Some(given), Some(_)) => FolderColumns::of(input.name(), given, is_needed),
             // A pipe stands in no folder of a table.
             (None, _) | (_, None) => Ok(FolderColumns::default()),
@@ -117,7 +109,7 @@ impl FileList<'_> {
         Ok(self.placed(control)?.into_iter().map(|(_, file)| file).collect())
     }
 
-    fn placed(&self, control: &Control) -> Result<Vec<PlacedFile>> {
+    pub(super) fn placed(&self, control: &Control) -> Result<Vec<PlacedFile>> {
         let (mut all, mut seen) = (Vec::new(), expand::Seen::default());
         for (place, path) in self.paths.iter().enumerate() {
             let files = match expand::expand(path, self.format, &mut seen, control) {
@@ -145,7 +137,7 @@ impl Files {
         })
     }
 
-    fn merged(
+    pub(super) fn merged(
         list: FileList<'_>,
         files: Vec<PlacedFile>,
         columns: &Columns,
@@ -154,12 +146,8 @@ impl Files {
         let mut all: Option<Self> = None;
         for (place, (input, format)) in files {
             let path = input.name().to_owned();
-            let folders = match format {
-                FileFormat::Parquet => {
-                    list.folders(&input, place, |name| roles(columns).any(|(_, needed)| needed == name))?
-                }
-                FileFormat::Csv(_) | FileFormat::NdJson | FileFormat::Ipc => FolderColumns::default(),
-            };
+            let is_needed = |name: &str| roles(columns).any(|(_, needed)| needed == name);
+            let folders = list.folders(&input, place, format, is_needed)?;
             if let Some(Self { folders: first, .. }) = &all {
                 first.check_within(&folders)?;
             }
@@ -195,6 +183,14 @@ impl Files {
     /// At most so many rows have a user and an item, as far as files say so before they are read.
     pub(in crate::ingest) fn known_rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Read all rows, and do nothing with them.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(super) fn read_through(self, control: &Control) -> Result<()> {
+        self.tasks.into_iter().try_for_each(|task| task.run(&mut |_| control.check()))
     }
 
     /// Read all rows.

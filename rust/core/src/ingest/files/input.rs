@@ -4,7 +4,7 @@
 //! bytes by then. So an [`Input`] on a pipe keeps the bytes that a peek has read, and later reads start with them.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ pub(super) struct Input {
 enum Place {
     Disk,
     Pipe(Pipe),
+    /// All bytes of what was a pipe.
+    Memory(InMemory),
 }
 
 /// Bytes from the start of an input.
@@ -40,6 +42,7 @@ pub(super) enum ByteReader {
     Disk(File),
     /// A pipe or a device, which is read once.
     Pipe(Pipe),
+    Memory(Cursor<Bytes>),
 }
 
 impl Read for ByteReader {
@@ -47,6 +50,7 @@ impl Read for ByteReader {
         match self {
             Self::Disk(file) => file.read(buffer),
             Self::Pipe(pipe) => pipe.read(buffer),
+            Self::Memory(bytes) => bytes.read(buffer),
         }
     }
 }
@@ -99,7 +103,7 @@ impl Input {
     pub(super) fn on_disk(&self) -> Result<Option<File>> {
         match self.place {
             Place::Disk => File::open(&self.name).map(Some).map_err(|e| io_failed(&self.name, &e)),
-            Place::Pipe(_) => Ok(None),
+            Place::Pipe(_) | Place::Memory(_) => Ok(None),
         }
     }
 
@@ -122,6 +126,7 @@ impl Input {
                 File::open(&self.name).map(ByteReader::Disk).map_err(|e| io_failed(&self.name, &e))
             }
             Place::Pipe(pipe) => pipe.peek().map(ByteReader::Pipe),
+            Place::Memory(held) => Ok(ByteReader::Memory(Cursor::new(held.bytes.clone()))),
         }
     }
 
@@ -131,16 +136,12 @@ impl Input {
     /// [`crate::Error::File`].
     pub(super) fn read(&self) -> Result<ByteReader> {
         match &self.place {
-            Place::Disk => self.peek(),
+            Place::Disk | Place::Memory(_) => self.peek(),
             Place::Pipe(pipe) => pipe.read_all().map(ByteReader::Pipe),
         }
     }
 
-    /// Read all bytes into memory, for formats that are read from their end.
-    ///
-    /// # Errors
-    /// [`crate::Error::File`]; [`crate::Error::MemoryLimit`].
-    pub(super) fn read_into_memory(&self, control: &Control) -> Result<InMemory> {
+    fn read_into_memory(&self, control: &Control) -> Result<InMemory> {
         let mut input = InMemory { bytes: Bytes::new(), charged: 0, control: control.clone() };
         let (mut reader, mut bytes) = (self.read()?, Vec::new());
         loop {
@@ -155,10 +156,28 @@ impl Input {
         }
     }
 
+    /// The same input, with all bytes of a pipe in memory: for formats that are read from their end, and to read it twice.
+    ///
+    /// # Errors
+    /// [`crate::Error::File`]; [`crate::Error::MemoryLimit`].
+    pub(super) fn held(self, control: &Control) -> Result<Self> {
+        let Place::Pipe(_) = self.place else { return Ok(self) };
+        let place = Place::Memory(self.read_into_memory(control)?);
+        Ok(Self { name: self.name, place })
+    }
+
+    /// All bytes, if they are in memory.
+    pub(super) fn in_memory(&self) -> Option<Bytes> {
+        match &self.place {
+            Place::Disk | Place::Pipe(_) => None,
+            Place::Memory(held) => Some(held.bytes.clone()),
+        }
+    }
+
     /// The identity of a pipe, if the system tells it.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         match &self.place {
-            Place::Disk => None,
+            Place::Disk | Place::Memory(_) => None,
             Place::Pipe(pipe) => pipe.identity(),
         }
     }
@@ -169,16 +188,10 @@ const PIECE: u64 = 1 << 20;
 
 /// All bytes of an input. Dropping it releases the counted memory.
 #[derive(Debug)]
-pub(super) struct InMemory {
+struct InMemory {
     bytes: Bytes,
     charged: u64,
     control: Control,
-}
-
-impl InMemory {
-    pub(super) fn bytes(&self) -> Bytes {
-        self.bytes.clone()
-    }
 }
 
 impl Drop for InMemory {

@@ -116,7 +116,7 @@ impl PublicLists {
     }
 
     /// The items that come out in any case, as they are counted in contributions that still have them.
-    pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+    pub(in crate::task) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
         let listed = self.public_digests();
         let public: HashSet<Digest> = listed.iter().copied().collect();
         let vocabulary = &contributions.vocabulary;

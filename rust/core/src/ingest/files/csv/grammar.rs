@@ -151,7 +151,9 @@ impl Grammar {
 
     /// A text as a field; `None` if this dialect has no quotes, and the text needs them.
     pub(super) fn written<'a>(&self, text: &'a str) -> Option<Cow<'a, str>> {
-        let fits = !text.bytes().any(|b| self.special[usize::from(b)]) && !text.is_empty();
+        // Some readers take an escape outside quotes for one.
+        let means = |b: u8| self.special[usize::from(b)] || Some(b) == self.dialect.escape;
+        let fits = !text.bytes().any(means) && !text.is_empty();
         let Some(quote) = self.dialect.quote.map(char::from) else {
             return fits.then_some(Cow::Borrowed(text));
         };

@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 
 use super::lengths::{CONTINUATION, Source};
+use crate::ingest::files::joined::starts_near;
 
 /// The first message stands behind the magic, which is padded.
 const FIRST: u64 = 8;
@@ -36,6 +37,23 @@ fn behind(block: &Block) -> Option<u64> {
     let metadata = u64::try_from(block.metaDataLength()).ok()?;
     let start = u64::try_from(block.offset()).ok()?.checked_add(metadata)?;
     start.checked_add(u64::try_from(block.bodyLength()).ok()?)
+}
+
+/// Whether the file stands behind another one.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn is_joined(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
+    let mut source = Source { file, size };
+    let Some((end, footer)) = source.footer()? else { return Ok(false) };
+    let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
+    let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+    let schema = source.behind_schema()?;
+    let Some(described) = blocks.filter_map(behind).max().or(schema) else { return Ok(false) };
+    starts_near(end.saturating_sub(described), b"ARROW1", |from, length| {
+        // Otherwise: the part is not inside the file.
+        Ok(source.bytes(from, length as u64)?.unwrap_or_default())
+    })
 }
 
 impl<R: Read + Seek> Source<'_, R> {

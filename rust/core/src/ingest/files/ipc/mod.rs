@@ -15,7 +15,8 @@ use arrow_ipc::reader::{FileReaderBuilder, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::hive::FolderColumns;
-use super::input::{InMemory, Input};
+use super::input::Input;
+use super::joined::JOINED;
 use super::magic;
 use super::open_file::OpenFile;
 use super::reason::{Damaged, arrow_failed, guarded, io_failed, unreadable};
@@ -39,8 +40,6 @@ const CHUNK: usize = 64 * 1024;
 
 struct IpcFile {
     input: Input,
-    /// All bytes, if the file format comes through a pipe: it is read from its end.
-    in_memory: Option<InMemory>,
     source: Arc<str>,
     positions: Positions,
     bytes: u64,
@@ -90,19 +89,12 @@ impl<R: Read> Read for TrackedReader<R> {
 pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result<OpenFile> {
     let source = input.source();
     let size = input.size()?;
-    let in_memory = if size.is_none() && is_file(&input, input.peek()?)? {
-        Some(input.read_into_memory(control)?)
-    } else {
-        None
-    };
-    let opened = match &in_memory {
-        Some(bytes) => seekable(&input, Cursor::new(bytes.bytes()), None),
-        None => batches(&input, None),
-    };
-    let (layout, positions) = ColumnLayout::new(&opened?.schema, columns, &source)?;
-    let bytes = size.or(in_memory.as_ref().map(|input| input.bytes().len() as u64));
+    // The file format is read from its end.
+    let input = if is_file(&input, input.peek()?)? { input.held(control)? } else { input };
+    let (layout, positions) = ColumnLayout::new(&batches(&input, None)?.schema, columns, &source)?;
+    let bytes = size.or(input.in_memory().map(|bytes| bytes.len() as u64));
     // Otherwise: a pipe, whose bytes are counted while they are read.
-    let task = IpcFile { input, in_memory, source, positions, bytes: bytes.unwrap_or_default() };
+    let task = IpcFile { input, source, positions, bytes: bytes.unwrap_or_default() };
     Ok(OpenFile { layout, folders: FolderColumns::default(), bytes, rows: 0, tasks: vec![Box::new(task)] })
 }
 
@@ -125,6 +117,9 @@ fn batches(input: &Input, projection: Option<Vec<usize>>) -> Result<Batches> {
     if let Some(file) = input.on_disk()? {
         return seekable(input, file, projection);
     }
+    if let Some(bytes) = input.in_memory() {
+        return seekable(input, Cursor::new(bytes), projection);
+    }
     let bytes = if projection.is_some() { input.read() } else { input.peek() };
     stream_batches(BufReader::new(Messages::new(bytes?)), projection).map_err(|e| failed(input.name(), &e))
 }
@@ -142,6 +137,9 @@ fn seekable(
         if is_file { lengths::of_file(&mut file, bytes) } else { lengths::of_stream(&mut file, bytes) };
     if !checked.map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, MALFORMED));
+    }
+    if is_file && listed::is_joined(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+        return Err(unreadable(path, JOINED));
     }
     if is_file && !listed::every_batch(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, UNLISTED));
@@ -209,12 +207,9 @@ fn failed(path: &Path, error: &ArrowError) -> Error {
 
 impl Task for IpcFile {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Self { input, in_memory, source, positions, bytes } = *self;
+        let Self { input, source, positions, bytes } = *self;
         let (path, columns) = (input.name(), Some(positions.ascending()));
-        let mut reader = guarded(path, || match &in_memory {
-            Some(bytes) => seekable(&input, Cursor::new(bytes.bytes()), columns),
-            None => batches(&input, columns),
-        })?;
+        let mut reader = guarded(path, || batches(&input, columns))?;
         let positions = positions.projected();
         let (mut first_row, mut count, mut worked) = (0, 0, 0);
         while let Some(batch) = guarded(path, || Ok(reader.reader.next()))? {

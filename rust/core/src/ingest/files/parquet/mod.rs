@@ -6,6 +6,7 @@ mod declared;
 mod int96;
 #[cfg(unix)]
 mod on_disk;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +26,11 @@ use parquet::file::reader::ChunkReader;
 use parquet::file::statistics::Statistics;
 
 use super::hive::FolderColumns;
-use super::input::{InMemory, Input};
+use super::input::Input;
 use super::magic;
 use super::open_file::OpenFile;
 use super::reason::{guarded, io_failed, unreadable};
+use super::tables;
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions};
 use crate::ingest::names::Columns;
@@ -36,6 +38,7 @@ use crate::ingest::pool::Task;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
+const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
 /// Rows decoded at a time.
 const BATCH: usize = 32 * 1024;
 /// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
@@ -47,8 +50,6 @@ const LAST_PART: usize = 64 * 1024;
 /// The state that all parts of one file share.
 struct Shared {
     input: Input,
-    /// All bytes, if they came through a pipe.
-    in_memory: Option<InMemory>,
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
@@ -81,19 +82,14 @@ pub(super) fn open(
     columns: &Columns,
     control: &Control,
 ) -> Result<OpenFile> {
-    const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
+    let input = input.held(control)?;
     let (path, source) = (input.name(), input.source());
-    let file = input.on_disk()?;
-    let in_memory = if file.is_none() { Some(input.read_into_memory(control)?) } else { None };
-    let footer = match (&file, &in_memory) {
-        (Some(file), _) => ArrowReaderMetadata::load(file, ArrowReaderOptions::new()),
-        (None, Some(input)) => ArrowReaderMetadata::load(&input.bytes(), ArrowReaderOptions::new()),
-        (None, None) => return Err(NO_BYTES),
-    };
-    let declared = footer.map_err(|e| {
-        magic::other_than(b"PAR1", input.peek().ok())
-            .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
-    })?;
+    let declared = match (input.on_disk()?, input.in_memory()) {
+        (Some(file), _) => footer(&input, &file),
+        (None, Some(bytes)) => footer(&input, &bytes),
+        (None, None) => Err(NO_BYTES),
+    }?;
+    tables::check_footer(path, declared.metadata().file_metadata())?;
     let footer = declared::with_strings(declared.clone()).and_then(int96::in_exact_units);
     let footer = footer.map_err(|e| failed(path, &e, FOOTER))?;
     let schema = declared::schema(&declared, footer.schema());
@@ -105,13 +101,23 @@ pub(super) fn open(
     let metadata = faster(&footer, roots).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
     let positions = positions.projected();
-    let shared =
-        Shared { input, in_memory, source, metadata, mask, folders: folders.clone(), positions, instants };
+    let shared = Shared { input, source, metadata, mask, folders: folders.clone(), positions, instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
     check_rows(&shared)?;
     let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
     Ok(OpenFile { layout, folders, bytes: Some(bytes), rows, tasks })
+}
+
+/// The footer of a file that starts where its footer says.
+fn footer(input: &Input, bytes: &impl ChunkReader) -> Result<ArrowReaderMetadata> {
+    let path = input.name();
+    let footer = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(|e| {
+        magic::other_than(b"PAR1", input.peek().ok())
+            .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
+    })?;
+    start::check(bytes, footer.metadata(), path)?;
+    Ok(footer)
 }
 
 /// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
@@ -239,12 +245,12 @@ fn only_dictionary(chunk: &ColumnChunkMetaData) -> bool {
 impl Part {
     /// Opens the file anew for each part. Elsewhere than on Unix, clones of one handle share a position.
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
-        match (self.file.input.on_disk()?, &self.file.in_memory) {
+        match (self.file.input.on_disk()?, self.file.input.in_memory()) {
             #[cfg(unix)]
             (Some(file), _) => self.reader_of(on_disk::OnDisk::new(file)),
             #[cfg(not(unix))]
             (Some(file), _) => self.reader_of(file),
-            (None, Some(input)) => self.reader_of(input.bytes()),
+            (None, Some(bytes)) => self.reader_of(bytes),
             (None, None) => Err(NO_BYTES),
         }
     }
