@@ -1,6 +1,8 @@
 """The stages of a release as Spark jobs.
 
     rows -> Encode -> shuffle by user, and by item hash -> kept
+    kept -> TakeOut -> kept, where public items are counted
+    kept -> Lengths -> driver, for a look
     kept -> FrequentItems -> driver
     kept -> Prune, Weigh -> driver, and pruned
     pruned -> Weigh -> driver; each later round
@@ -28,13 +30,15 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel import _core
 from dpsel.spark import _packed, _pairs, _tasks
 from dpsel.spark._frames import frame_of
-from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
+from dpsel.spark._schema import arrow_schema, named_schema, spark_schema, with_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
     from dpsel.spark._sharing import Sealed
+    from dpsel.spark._steps import Steps
 
 __all__ = ["Dataflow"]
 
@@ -68,17 +72,31 @@ class Dataflow:
     """One release."""
 
     def __init__(
-        self, data: Any, columns: NamedColumns, job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
+        self,
+        data: Any,
+        columns: NamedColumns,
+        job: _core.ExchangeJob,
+        seal: Callable[[_core.ExchangeJob], Sealed],
+        num_partitions: int,
+        steps: Steps,
+        tokens: Tokens | None = None,
     ) -> None:
         """Nothing runs yet. The job stays here, and tasks get it sealed."""
         self._data = data
         self._columns = columns
-        self._job = job
-        self._sealed = sealed
+        self._seal = seal
         self._num_partitions = num_partitions
+        self._steps = steps
+        self._tokens = tokens
+        self._unread: _core.ExchangePacked | None = None
         self._schema = arrow_schema(data, columns)
+        self.go_on_with(job)
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
+
+    def go_on_with(self, job: _core.ExchangeJob) -> None:
+        """Run the stages of another job from now on, which has the same key."""
+        self._job, self._sealed = job, self._seal(job)
 
     def _rows(self, columns: tuple[str, ...]) -> Any:
         """The columns under plain names, found by their place: settings decide which names are the same."""
@@ -92,14 +110,45 @@ class Dataflow:
         return pa.schema([self._schema.field(name) for name in columns])
 
     @contextmanager
-    def contributions(self) -> Iterator[Any]:
-        """The packed contributions, grouped by user, and the user counts; kept while needed."""
+    def contributions(
+        self, unread: _core.ExchangePacked | None = None, *, looks: bool = False
+    ) -> Iterator[Any]:
+        """The packed contributions, grouped by user, and the user counts; kept while needed.
+
+        ``unread`` has the items that are left out. ``looks`` says that a look chooses the rounds.
+        """
         columns = tuple(self._columns)
-        encode = _tasks.Encode(
-            self._sealed, self._declared(columns), self._num_partitions, self._with_user_counts
-        )
-        with _packed.kept(_packed.together(self._rows(columns).mapInArrow(encode, _VALUES))) as contributions:
+        self._unread = self._job.released_set(unread) if unread else None
+        with self._shared(self._unread) as left_out:
+            encode = _tasks.Encode(
+                self._sealed,
+                self._declared(columns),
+                self._num_partitions,
+                self._with_user_counts or looks,
+                tokens=self._tokens,
+                left_out=left_out,
+            )
+            made = self._rows(columns).mapInArrow(encode, _VALUES)
+            with _packed.kept(_packed.together(made)) as contributions:
+                yield contributions
+
+    @contextmanager
+    def without(self, contributions: Any, items: _core.ExchangePacked) -> Iterator[Any]:
+        """The contributions without some items, kept while needed."""
+        if not items:
             yield contributions
+            return
+        with self._shared(self.released_set(contributions, items)) as shared:
+            take_out = _tasks.TakeOut(self._sealed, shared)
+            with _packed.kept(contributions.mapInArrow(take_out, _VALUES)) as rest:
+                yield rest
+
+    def lengths(self, contributions: Any, sizes: list[int]) -> _core.ExchangePacked:
+        """Count the users by their numbers of items, in classes that end with these sizes."""
+        count = _tasks.Lengths(self._sealed, tuple(sizes))
+        found = _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
+        self._steps.end_reading()
+        return found
 
     @property
     def _with_user_counts(self) -> bool:
@@ -151,6 +200,7 @@ class Dataflow:
                 sent = _packed.collected(_packed.not_of_users(pruned))
                 for number in range(last):
                     released = released.followed_by(self._job.decided(number, sent))
+                    self._steps.end_round(number)
                     with self._shared(self.released_set(contributions, released)) as known:
                         weigh = _tasks.Weigh(self._sealed, None, number + 1, known)
                         sent = _packed.collected(_packed.of_users(pruned).mapInArrow(weigh, _VALUES))
@@ -168,6 +218,7 @@ class Dataflow:
                         weights.mapInArrow(_tasks.Decide(self._sealed, number), _PACKED)
                     )
                     released = released.followed_by(decided)
+                self._steps.end_round(number)
         return released
 
     @contextmanager
@@ -202,7 +253,9 @@ class Dataflow:
         """Find the items with more users than a number, by item hash; return their user counts."""
         find = _tasks.FrequentItems(self._sealed, above)
         counts = _packed.not_of_users(contributions)
-        return _packed.collected(counts.mapInArrow(find, _PACKED))
+        found = _packed.collected(counts.mapInArrow(find, _PACKED))
+        self._steps.end_reading()
+        return found
 
     def _steered(self, contributions: Any) -> _core.ExchangePacked:
         """Run scored rounds in the way that suits the number of items of several users."""
@@ -238,6 +291,7 @@ class Dataflow:
                 now = alive.enter_context(ExitStack())
                 if number < last:
                     made = now.enter_context(_pairs.kept(made))
+                self._steps.end_round(number - 1)
                 states = steering.next(_pairs.collected(made))
                 before.close()
                 is_shuffled = (number + 1) % UNSHUFFLED_ROUNDS == 0
@@ -288,9 +342,12 @@ class Dataflow:
         if not released:
             return []
         items = tuple(self._columns.items)
-        schema = named_schema(self._schema, items, is_text=self._job.is_text)
-        with self._shared(released) as shared:
-            name = _tasks.Name(self._sealed, self._declared(items), shared)
+        read = self._schema if self._tokens is None else with_tokens(self._schema, items, self._tokens)
+        schema = named_schema(read, items, is_text=self._job.is_text)
+        with self._shared(released) as shared, self._shared(self._unread) as left_out:
+            name = _tasks.Name(
+                self._sealed, self._declared(items), shared, tokens=self._tokens, left_out=left_out
+            )
             named = self._rows(items).mapInArrow(name, spark_schema(schema))
             # Settings decide the types of what Spark hands over.
             found = named.dropDuplicates(["digest"]).toArrow().cast(schema)

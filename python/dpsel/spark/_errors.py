@@ -12,7 +12,7 @@ from dpsel.exceptions import DataError, DpselError, DpselWarning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["own_errors"]
+__all__ = ["CallersError", "own_errors"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,6 +22,15 @@ _LACKING: Final = re.compile(
     r"^ModuleNotFoundError: No module named '(dpsel|pyarrow|pandas|numpy)(?:\.[\w.]+)?'$", re.MULTILINE
 )
 _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
+
+
+class CallersError(Exception):
+    """An exception of a function of the caller's that runs on the driver. It goes back as it is."""
+
+    def __init__(self, original: Exception) -> None:
+        """Keep the exception."""
+        super().__init__()
+        self.original = original
 
 
 def own_errors(run: Callable[P, T]) -> Callable[P, T]:
@@ -37,6 +46,8 @@ def own_errors(run: Callable[P, T]) -> Callable[P, T]:
             return run(*given, **named)
         except (DpselError, DpselWarning):
             raise
+        except CallersError as error:
+            raised: Exception = error.original
         except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote a value
             text = str(error)
             raised = _own(text) or _lacking(text) or _foreign(error)

@@ -3,11 +3,11 @@
 use super::output::Collected;
 use super::rounds::Rounds;
 use super::stages::Stages;
+use crate::Result;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ReleasedSet};
 use crate::random::Digest;
 use crate::scratch::{Spool, Stored};
-use crate::{Error, Result};
 
 /// Bytes for each counted item: in the set, with its sum and with its noisy number.
 const BYTES: u64 = 96;
@@ -34,11 +34,6 @@ impl Rounds<'_> {
         stages.run(held, count, || stages.writer(&sums))?;
         let collected = Collected::default();
         stages.run(&sums.stored(), || job.noisy_counts(), || &collected)?;
-        let found = Decisions::unpack(collected.packed().bytes())?;
-        // A public item may have no user. It has noise all the same.
-        let without = items.iter().filter(|item| !found.contains(**item));
-        let mut drawn = noise.noisy_counts(without.map(|item| (*item, 0)), job.key()).into_iter();
-        let numbers: Option<_> = items.iter().map(|item| found.get(*item).or_else(|| drawn.next())).collect();
-        numbers.ok_or(Error::Internal("an item without a number"))
+        job.numbers_of(items, &Decisions::unpack(collected.packed().bytes())?, noise)
     }
 }

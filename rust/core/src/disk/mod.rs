@@ -17,7 +17,7 @@
 //!
 //! | part | modules |
 //! |---|---|
-//! | what tasks ask for | `run`, `engine`; which requests are refused: `possible`; counts of users beside a release: `counts` |
+//! | what tasks ask for | `run`, `engine`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
 //! | the rounds | `rounds` |
 //! | plain rounds | `coded`, with `candidates` |
@@ -38,7 +38,6 @@ mod memory;
 mod names;
 mod numbering;
 mod output;
-mod possible;
 mod reading;
 mod rewritten;
 mod rounds;

@@ -2,9 +2,9 @@
 
 use super::engine::DiskEngine;
 use super::memory::LEAST;
-use super::possible;
 use super::stages::Stages;
 use crate::error::quoted_path;
+use crate::exchange::{Beyond, check_order};
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
@@ -18,7 +18,7 @@ use crate::{Error, Result, Size};
 /// [`Error::Incompatible`] for a mechanism that has no stages, or without a memory limit; [`Error::InvalidParameter`]
 /// for a memory limit below [`LEAST`] or a path that is no folder.
 pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace) -> Result<()> {
-    possible::check(request)?;
+    check_mechanism(request)?;
     let Some(limit) = memory_limit else {
         return Err(Error::Incompatible {
             what: "scratch= takes the rows beyond memory_limit=, which is not given".into(),
@@ -39,7 +39,7 @@ pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace)
 /// Whether a job can work from the disk, within a memory limit if one is given.
 #[must_use]
 pub fn can_work(request: &Request, memory_limit: Option<u64>) -> bool {
-    possible::check(request).is_ok() && memory_limit.is_none_or(|limit| limit >= LEAST)
+    check_mechanism(request).is_ok() && memory_limit.is_none_or(|limit| limit >= LEAST)
 }
 
 /// As [`task::run`]. Rows that exceed the memory limit go to scratch, and the outcome is the same.
@@ -55,11 +55,19 @@ pub fn run(
     control: &Control,
     space: ScratchSpace,
 ) -> Result<Outcome> {
-    possible::check(request)?;
+    check_mechanism(request)?;
     let Some(limit) = control.memory_limit() else {
         return task::run(source, request, key, control);
     };
     Stages::within(limit, control, |stages| {
         run_on(&DiskEngine::new(key, stages, space)?, source, request, key)
     })
+}
+
+/// Refuse a mechanism that does not run on the disk.
+fn check_mechanism(request: &Request) -> Result<()> {
+    match request {
+        Request::Select(request) => check_order(request, Beyond::Disk),
+        Request::Count(_) | Request::TopK(_) => Ok(()),
+    }
 }

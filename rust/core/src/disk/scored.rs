@@ -88,8 +88,12 @@ impl<'a> Rounds<'a> {
         stages.control.end_phase();
         let (alone, shared) = Driver::new(rounds, shared, items).run(&mut users, stages.control)?;
         let mut released = Vec::new();
-        alone.iter().for_each(|item| Decisions::push(item.digest, item.weight, &mut released));
-        shared.iter().for_each(|item| Decisions::push(item.digest, item.weight, &mut released));
+        for item in &alone {
+            Decisions::push(item.digest, item.weight, &mut released);
+        }
+        for item in &shared {
+            Decisions::push(item.digest, item.weight, &mut released);
+        }
         self.held_bytes(released)
     }
 

@@ -15,6 +15,8 @@
 //! | [`Steer`] | messages | item states; in the last round decisions | the users who hold the item |
 //! | [`BlockUsers`] | packed contributions, counts of shared items | blocks of users; sums of weights of shared items | [`WeighBlocks`]; [`Steering`] |
 //! | [`WeighBlocks`] | blocks of users, states of shared items | the same; in the last round decisions | the same |
+//! | [`TakeOut`] | packed contributions, public items | the same without these | the stages of the rounds |
+//! | [`Lengths`] | packed contributions | numbers of users by size | [`Selection::after_a_look`] |
 //! | [`Count`] | packed contributions | packed counts | [`Total`], by item |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`CountReleased`] | packed contributions, a released set | packed sums | [`NoisyCounts`], by item |
@@ -41,17 +43,18 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
+pub(crate) use driver::{Beyond, check_order, in_order, of_digests};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, decided, most_sums};
-pub(crate) use driver::{in_order, of_digests, runs_in_pieces};
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Steer, Sum, Total, partition_decisions,
 };
 pub(crate) use rows::{
-    CandidateSums, Chances, Lengths, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes,
-    Weights, unpacked,
+    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Weights,
+    unpacked,
 };
 pub use rows::{
-    Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Reweight, Weigh,
+    Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, Reweight, TakeOut,
+    Weigh,
 };
 pub use stage::{Both, Stage};
 pub(crate) use wire::{

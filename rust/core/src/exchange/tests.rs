@@ -18,6 +18,7 @@ use crate::weighting::UNIT;
 
 pub(crate) mod caps;
 mod counts;
+mod options;
 mod simulation;
 mod top_k;
 

@@ -25,6 +25,6 @@ pub use request::Request;
 pub(crate) use run::run_on;
 pub use run::{Outcome, run};
 pub use select::{ListStamp, SelectRequest, select_partitions};
-pub(crate) use select::{Possible, PublicLists, publish};
+pub(crate) use select::{Possible, PublicLists, after_a_look, publish, sizes_of_a_look};
 pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};
 pub(crate) use top_k::{Draw, TopKOfRows};

@@ -8,12 +8,14 @@ use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Steer, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Reweight,
-    ReweightedRound, Sizes, Weigh,
+    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, Prune,
+    Reweight, ReweightedRound, Sizes, TakeOut, Weigh,
 };
 use crate::exchange::stage::Both;
-use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
-use crate::random::{Purpose, ReleaseKey, Words};
+use crate::exchange::wire::{
+    Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
+};
+use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
 use crate::task::JobSpec;
 use crate::weighting::UNIT;
@@ -69,6 +71,18 @@ impl ExchangeJob {
     pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
         Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
+    }
+
+    /// The stage that takes items out of packed contributions.
+    #[must_use]
+    pub fn take_out(&self, items: ReleasedSet) -> TakeOut {
+        TakeOut::new(self.key.clone(), items)
+    }
+
+    /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
+    #[must_use]
+    pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
+        Gather::new(Lengths::new(sizes), &self.key, self.sizes)
     }
 
     /// The number of users above which an item counts as frequent. With this number or fewer, hardly any item is
@@ -292,6 +306,23 @@ impl ExchangeJob {
     /// A calibration without noise of counts.
     pub fn noisy_counts(&self) -> Result<Sum<NoisyCounts>> {
         Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
+    }
+
+    /// The noisy number of each of these items: one that was found, or noise alone. An item that comes out in any case may
+    /// have no user.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if a number is missing.
+    pub(crate) fn numbers_of(
+        &self,
+        items: &[Digest],
+        found: &Decisions,
+        noise: &CountNoise,
+    ) -> Result<Vec<i64>> {
+        let without = items.iter().filter(|item| !found.contains(**item));
+        let mut drawn = noise.noisy_counts(without.map(|item| (*item, 0)), &self.key).into_iter();
+        let numbers: Option<_> = items.iter().map(|item| found.get(*item).or_else(|| drawn.next())).collect();
+        numbers.ok_or(Error::Internal("an item without a number"))
     }
 
     /// Which rows of a user and an item are kept: one, or as many as count.

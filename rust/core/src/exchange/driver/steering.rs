@@ -62,7 +62,9 @@ impl Steering {
                 .pack()
                 .into());
         };
-        decided.iter().for_each(|item| Decisions::push(item.digest, item.weight, &mut released));
+        for item in &decided {
+            Decisions::push(item.digest, item.weight, &mut released);
+        }
         Ok(released.into())
     }
 

@@ -8,6 +8,9 @@ use crate::rounds::selected::Released;
 use crate::runtime::Control;
 use crate::{Error, Result};
 
+/// Released items: those that one user alone keeps, and shared ones by slot.
+pub(crate) type AloneAndShared<N> = (Vec<Released<N>>, Vec<Released<u32>>);
+
 /// Blocks, wherever they stand.
 pub(crate) trait Blocks<B> {
     /// Do `work` with every block, on several threads, and collect what comes of it. After the last round no block is kept.
@@ -80,7 +83,7 @@ impl<I: Blocks<ItemBlock>> Driver<I> {
         &mut self,
         users: &mut impl Blocks<UserBlock<N>>,
         control: &Control,
-    ) -> Result<(Vec<Released<N>>, Vec<Released<u32>>)> {
+    ) -> Result<AloneAndShared<N>> {
         loop {
             let (rounds, shared) = (self.rounds.as_slice(), &self.shared);
             let round = rounds.first().ok_or(Error::Internal("there is no such round"))?;

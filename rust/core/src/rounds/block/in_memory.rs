@@ -39,7 +39,9 @@ impl<B: Send> Blocks<B> for InMemory<'_, B> {
         let made = parallel::map(self.threads, self.blocks.iter_mut().collect(), |block| {
             let mut made = Vec::new();
             work(block, &mut made)?;
-            tally.iter().for_each(|tally| tally.add(1));
+            if let Some(tally) = tally {
+                tally.add(1);
+            }
             Ok(made)
         });
         self.control.map_or(Ok(()), Control::check)?;

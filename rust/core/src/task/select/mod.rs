@@ -11,4 +11,4 @@ pub(crate) use lists::PublicLists;
 pub(crate) use possible::Possible;
 pub use request::{ListStamp, SelectRequest};
 pub use run::select_partitions;
-pub(crate) use run::{publish, select_on};
+pub(crate) use run::{after_a_look, publish, select_on, sizes_of_a_look};

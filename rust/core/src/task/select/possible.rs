@@ -28,7 +28,7 @@ impl Possible {
     }
 
     /// The most rounds that the mechanism may have.
-    pub(super) fn most_rounds(&self) -> usize {
+    pub(crate) fn most_rounds(&self) -> usize {
         let rounds = self.each().map(|possible| possible.calibration.rounds.len());
         rounds.max().unwrap_or(0) // Otherwise: no rounds.
     }

@@ -48,7 +48,7 @@ pub(crate) fn select_on(
     control.plan(PHASES, possible.most_rounds());
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
-    let lists = PublicLists::read(&opened, request, key)?;
+    let lists = PublicLists::read(opened.layout(), request, key)?;
     let order = contributions::row_order(request.item_order()?, &request.columns, &opened, key)?;
     let plan = Plan {
         columns: &request.columns,
@@ -106,6 +106,13 @@ impl JobSpec {
         Ok(Self { with_weights: request.with_weights, min_users: request.min_users, ..rounds })
     }
 }
+
+/// The classes of users of the look at the data that the request asks for: see [`users_by_size`].
+pub(crate) fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
+    let limits = || request.quantile.map(|_| Quantile::sizes(request.max_items_per_user));
+    request.mechanism.choice().map(|choice| vec![choice.size]).or_else(limits)
+}
+
 /// The request with its rounds: those of the mechanism or the limit that a look at the data chooses, if it asks for one.
 ///
 /// `count` counts the users of each class, see [`users_by_size`].
@@ -120,18 +127,15 @@ pub(crate) fn after_a_look(
     key: &ReleaseKey,
     count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,
 ) -> Result<CalibratedSelect> {
-    let asked = match (request.mechanism.choice(), &request.quantile) {
-        (Some(choice), _) => Some((vec![choice.size], choice.parts(request.privacy)?.0, Purpose::Look)),
-        (None, Some(quantile)) => {
-            let sizes = Quantile::sizes(request.max_items_per_user);
-            Some((sizes, quantile.parts(request.privacy)?.0, Purpose::Limit))
-        }
-        (None, None) => None,
-    };
-    let look = |(sizes, epsilon, purpose): (Vec<u32>, f64, Purpose)| -> Result<Vec<i64>> {
+    let look = |(epsilon, purpose): (f64, Purpose), sizes: Vec<u32>| -> Result<Vec<i64>> {
         Ok(noisy_users(&count(&sizes)?, epsilon, key, purpose))
     };
-    let users = asked.map(look).transpose()?;
+    let noise = match (request.mechanism.choice(), &request.quantile) {
+        (Some(choice), _) => Some((choice.parts(request.privacy)?.0, Purpose::Look)),
+        (None, Some(quantile)) => Some((quantile.parts(request.privacy)?.0, Purpose::Limit)),
+        (None, None) => None,
+    };
+    let users = noise.zip(sizes_of_a_look(request)).map(|(noise, sizes)| look(noise, sizes)).transpose()?;
     CalibratedSelect::after(request.clone(), users)?
         .ok_or(Error::Internal("a look is there if it is asked for"))
 }
