@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsel.outputs import checked_output
+
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Sequence
 
 __all__ = ["STYLES", "Curve", "draw", "finished", "new_axes"]
@@ -65,7 +67,7 @@ def finished(axes: Any, path: str | os.PathLike[str] | None) -> Any:
         axes.spines[side].set_visible(False)
     axes.legend(frameon=False)
     if path is not None:
-        axes.figure.savefig(os.fspath(path), bbox_inches="tight")
+        axes.figure.savefig(checked_output(path), bbox_inches="tight")
     return axes
 
 

@@ -1,14 +1,48 @@
-"""The form of text files that are read, where their name does not tell it."""
+"""The names of files that are read, and the form of text files where their name does not tell it."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from dpsel._arguments import type_name
 from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 
-__all__ = ["Csv"]
+__all__ = ["Csv", "local_path"]
+
+_FILE_ADDRESS: Final = re.compile("file:(?://(?P<host>[^/]*))?(?P<path>/.*)", re.IGNORECASE | re.DOTALL)
+_ESCAPED_WILDCARD: Final = re.compile("%(2a|3f|5b)", re.IGNORECASE)
+
+
+def local_path(text: str) -> str:
+    """Return the path that a text names: ``~`` is a home folder, and ``file:///a%20b`` is ``/a b``.
+
+    Raises:
+        InvalidParameterError: If the address names another machine.
+        ValueError: If the text holds a NUL.
+    """
+    address = None if os.path.exists(text) else _FILE_ADDRESS.fullmatch(text)  # noqa: PTH110 - a text
+    if address is None:
+        return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
+    if (address["host"] or "").lower() not in ("", "localhost"):
+        raise InvalidParameterError(
+            "an address of a file must start with file:/// to be a path of this machine, got one with the "
+            "name of another; fetch the file, or give its path"
+        )
+    plain = _unescaped(address["path"])
+    if "\0" in plain or os.path.exists(plain):  # noqa: PTH110
+        return plain
+    # What is escaped is no wildcard.
+    return _unescaped(_ESCAPED_WILDCARD.sub(lambda escape: f"[{escape[0]}]", address["path"]))
+
+
+def _unescaped(path: str) -> str:
+    from urllib.parse import unquote_to_bytes
+
+    return os.fsdecode(unquote_to_bytes(os.fsencode(path)))
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from dpsel._arguments import as_name_of_file, type_name
+from dpsel._arguments import type_name
 from dpsel._optional import optional
+from dpsel.outputs import checked_output
 
 if TYPE_CHECKING:
     import os
@@ -118,7 +119,7 @@ class ItemTable:
         Raises:
             FileError: If the extension is not known or the file cannot be written.
         """
-        self._core.write(as_name_of_file("path", path))
+        self._core.write(checked_output(path))
 
     def __arrow_c_schema__(self) -> object:
         """Export the schema."""

@@ -207,7 +207,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams=ngrams,
         tokenizer=tokenizer,
         with_weights=with_weights,
-        on_disk=isinstance(place, str),
+        beyond_memory=isinstance(place, str),
         min_users=min_users,
         users_per_group=users_per_group,
         counts=counts,

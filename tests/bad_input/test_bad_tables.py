@@ -61,7 +61,7 @@ def test_missing_columns_of_text_files_name_the_argument(tmp_path) -> None:
     lines, rows = tmp_path / "rows.ndjson", tmp_path / "rows.csv"
     lines.write_text(f'{{"user": "a", "item": "{SECRET}"}}\n')
     rows.write_text(f"user,item\na,{SECRET}\n")
-    refused(lines, user="who", match="field 'who' to tell users apart; set user= to one .*: 'user', 'item'$")
+    refused(lines, user="who", match="field 'who' to tell users apart; set user= to one of its fields$")
     refused(lines, item="what", match="field 'what' to take items from; set item= to one of its fields")
     # Without a header line the names would be data, so they are not listed.
     refused(rows, user="who", match=r"rows\.csv has 2 columns, none named 'who' .*; set user= to a name")

@@ -122,3 +122,30 @@ def test_without_duckdb_the_error_says_how_to_get_it(dpsel_run, monkeypatch):
     run = dpsel_run("select", "--sql", QUERY, *FLAGS)
     assert run.code == ExitCode.USAGE
     assert 'pip install "dpsel[sql]"' in run.error
+
+
+#: Queries on names that are not there, over files whose names are data.
+UNKNOWN = [
+    "SELECT usr AS user, item FROM 'data.csv'",
+    "SELECT * EXCLUDE (nope) FROM 'data.csv'",
+    "SELECT * FROM 'data.csv'",
+    "SELECT * FROM 'data.csv' WHERE nope = 1",
+    "SELECT t.nope FROM 'data.csv' t",
+    "SELECT nope FROM 'data.json'",
+    "SELECT t.nope FROM 'data.json' t",
+    "SELECT * FROM 'data.json'",
+    "SELECT json.nope FROM read_json('data.json', records=false)",
+    "SELECT sum(json) FROM read_json('data.json', records=false)",
+    "SELECT json + 1 FROM read_json('data.json', records=false)",
+    "SELECT * FROM 'data.csv' UNION SELECT * FROM 'data.json' ORDER BY nope",
+]
+
+
+@pytest.mark.parametrize("query", UNKNOWN)
+@pytest.mark.parametrize(("command", "flags"), [("select", FLAGS), ("top-k", TOP_K)])
+def test_names_that_may_be_data_are_not_listed(dpsel_run, folder, command, flags, query):
+    (folder / "data.csv").write_text("ada1,hiv\nbob,flu\n" * 3)
+    (folder / "data.json").write_text('{"ada1": {"hiv": 1}}\n{"bob": {"flu": 1}}\n')
+    run = dpsel_run(command, "--sql", query, *flags)
+    assert run.code in (ExitCode.USAGE, ExitCode.DATA)
+    assert not any(word in run.err for word in ("ada", "hiv", "bob", "flu"))

@@ -251,9 +251,6 @@ def test_what_makes_no_sense_is_refused(arguments, message) -> None:
 def test_where_it_does_not_apply() -> None:
     with pytest.raises(CalibrationError, match="a limit that is a quantile, and a selection"):
         released([(1, 1)], privacy=dpsel.ApproxDP(epsilon=1e-15, delta=0.1))
-    request = dpsel._request.request_of_selection(PRIVACY, QUANTILE, dpsel.Steered())
-    with pytest.raises(InvalidParameterError, match=r"Quantile\(...\) is not there on a cluster"):
-        dpsel._core_calls.validate_exchange(request.json)
     for call in (
         lambda: dpsel.compare([(1, 1)], privacy=PRIVACY, max_items_per_user=QUANTILE, public_data=True),
         lambda: dpsel.select_top_k([(1, 1)], k=1, privacy=PRIVACY, max_items_per_user=QUANTILE),

@@ -83,13 +83,14 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.Mad(),
         dpsel.Mad2R(),
         dpsel.ByLength(),
-        dpsel.ByLength(dpsel.Sips(), dpsel.Steered()),
     ],
     ids=repr,
 )
-def test_mechanisms_that_cannot_be_run_in_pieces(spark, local, mechanism) -> None:
+def test_mechanisms_whose_users_come_in_an_order(spark, local, mechanism) -> None:
     with pytest.raises(
-        InvalidParameterError, match="cannot be run on a cluster; use CountLaplace.*or call dpsel"
+        InvalidParameterError,
+        match=r"Spark does not run .*, which needs all rows in memory: about .* bytes for each .*; pass "
+        r"mechanism=dpsel.Steered\(reach=3\) or mechanism=dpsel.Sips\(\), or call dpsel.select_partitions on",
     ):
         dpsel.spark.select_partitions(spark.createDataFrame(local), **arguments(mechanism))
 

@@ -185,6 +185,7 @@ def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None
     from dpsel._request import request_of_rows
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._sharing import shared
+    from dpsel.spark._steps import Steps
 
     local = table(rows(40, 30))
     request = request_of_rows(
@@ -199,8 +200,8 @@ def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None
         neighbours="add_remove",
     )
     job = _core.ExchangeTopK(request.json, local.schema).job
-    with shared(spark, job, None) as sealed:
-        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, sealed, 4)
+    with shared(spark, None) as seal:
+        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, seal, 4, Steps(None, request))
         with flow.contributions() as contributions:
             found = contributions.where("partition < 0").count()
     assert bool(found) == counted

@@ -152,3 +152,16 @@ def test_shares_can_all_be_spent(total, parts):
         budget.spend(budget.share(parts))
     with pytest.raises(InvalidParameterError, match="parts must be at least 1, got 0"):
         budget.share(0)
+
+
+def test_a_share_that_no_float_can_be_says_so():
+    with pytest.raises(InvalidParameterError, match="parts = 2 are too many: no float is .* delta"):
+        dpsel.Budget(dpsel.ApproxDP(epsilon=1.0, delta=5e-324)).share(2)
+
+
+def test_a_part_that_does_not_fit_names_the_equal_parts_that_do():
+    budget = dpsel.Budget(dpsel.PureDP(epsilon=1.0))
+    for _ in range(2):
+        budget.spend(dpsel.PureDP(epsilon=0.334))
+    with pytest.raises(BudgetExceededError, match=r"spend at most what remains; share\(\) makes equal parts"):
+        budget.spend(dpsel.PureDP(epsilon=0.334))

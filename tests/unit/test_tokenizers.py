@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import dpsel
 from dpsel._ingest import Tokens
 from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
-from dpsel.spark._frames import checked_tokenizer
 from weak import WEAK
 
 pytestmark = WEAK
@@ -189,8 +188,6 @@ def test_where_it_does_not_apply(tmp_path) -> None:
         dpsel.select_partitions([(1, "tea")], tokenizer="letters", **SURE)
     with pytest.raises(InvalidParameterError, match="1 <= min <= max <= 8"):
         dpsel.select_partitions([(1, "tea")], tokenizer=str.split, ngrams=(3, 2), **SURE)
-    with pytest.raises(InvalidParameterError, match="for a Spark DataFrame, got a function"):
-        checked_tokenizer(str.split)
     frame = pl.DataFrame({"u": [1], "a": ["x"], "t": ["tea"], "n": [1]})
     for item, message in (
         (["a", "t"], "exactly one item column"),

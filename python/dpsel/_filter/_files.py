@@ -22,6 +22,7 @@ from dpsel._ingest._foreign import opened
 from dpsel._ingest._remote import is_remote
 from dpsel.exceptions import FileError, InvalidParameterError, SchemaError
 from dpsel.formats import Csv
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def filter_file(
     """Write the rows of files whose item is one of ``keys`` to another file, complete or not at all."""
     labels = labels_of(keys, other, columns)
     path = Path(as_name_of_file("target", target)).expanduser()
+    checked_output(path)
     # Exceptions of codecs and parsers hold rows, and so do the variables of what they went through.
     opened(lambda: _write(keys, source, path, (columns, labels), file_format))
 

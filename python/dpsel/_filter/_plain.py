@@ -26,8 +26,12 @@ _NOTHING: Final = object()
 def of_pairs(keys: Keys, data: Iterable[Any], labels: list[Any] | None) -> list[Any]:
     """Rows of ``(user, item)``; of ``(user, [items])`` the released items stay."""
     rows = list(data)
-    if any(not isinstance(row, tuple | list) or len(row) != 2 for row in rows):  # noqa: PLR2004 - a pair
-        raise SchemaError("the rows must be (user, item) or (user, [items]); name item= for tables")
+    # A row with names of fields may have them in any order.
+    if any(type(row) not in (tuple, list) or len(row) != 2 for row in rows):  # noqa: PLR2004 - a pair
+        raise SchemaError(
+            "the rows must be plain tuples (user, item) or (user, [items]); pass rows with names of "
+            "fields as dicts, and name item="
+        )
     left = _left(keys, [items for _, items in rows], labels)
     return [(user, items) for (user, _), items in zip(rows, left, strict=True) if items is not _NOTHING]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel._filter._labels import labels_of, no_label, not_released, scalar_of
+from dpsel._filter._pieces import kept, labelled, plain_type
 from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._foreign import opened
@@ -241,48 +242,15 @@ class _Unseen:
 def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
     import pyarrow as pa
 
-    # Functions of pyarrow know no views, as polars writes them.
-    types = [_without_views(pa, kind) for kind in table.schema.types]
-    try:
-        if types == table.schema.types:
-            return _plain_rows(keys, table, columns, labels)
-        fields = [field.with_type(kind) for field, kind in zip(table.schema, types, strict=True)]
-        plain = table.cast(pa.schema(fields, table.schema.metadata))
-        return _plain_rows(keys, plain, columns, labels).cast(table.schema)
-    except NotImplementedError:
-        raise SchemaError(
-            "pyarrow cannot filter a type of these columns; cast columns of views of lists, and run-end "
-            "encoded ones, to plain lists and values"
-        ) from None
-
-
-def _without_views(pa: Any, kind: Any) -> Any:
-    """Return a type with the same values, and no views of texts or bytes in it."""
-    if kind == pa.string_view():
-        return pa.large_string()
-    if kind == pa.binary_view():
-        return pa.large_binary()
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        made = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return made(kind.value_field.with_type(_without_views(pa, kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_views(pa, field.type)) for field in kind])
-    return kind
-
-
-def _plain_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | None) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     mask = pa.array(keys.mask(table.select(columns)))
     if labels is None:
-        return table.filter(mask)
+        return kept(table, mask)
     _check_held(keys, table.schema, columns, labels)
     for name, label in zip(columns, labels, strict=True):
         at = table.schema.get_field_index(name)
         field = table.schema.field(at)
         try:
-            column = _labelled(pc, pa, table.column(at), mask, scalar_of(label, _plain(pa, field.type)))
+            column = labelled(table.column(at), mask, scalar_of(label, plain_type(field.type)))
         except (ValueError, TypeError):
             raise no_label(columns) from None
         table = table.set_column(at, field, column)
@@ -293,7 +261,7 @@ def _check_held(keys: Keys, schema: Any, columns: list[str], labels: list[Any]) 
     """Refuse a label that is a released item as the columns hold it: a coarser unit of time cuts it off."""
     import pyarrow as pa
 
-    kinds = [_plain(pa, schema.field(name).type) for name in columns]
+    kinds = [plain_type(schema.field(name).type) for name in columns]
     try:
         held = [
             pa.array([scalar_of(label, kind).as_py()], kind)
@@ -302,19 +270,6 @@ def _check_held(keys: Keys, schema: Any, columns: list[str], labels: list[Any]) 
     except (ValueError, TypeError, OverflowError):
         raise no_label(columns) from None
     not_released(keys.mask(pa.table(held, names=columns)).to_bytes()[0])
-
-
-def _plain(pa: Any, kind: Any) -> Any:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _labelled(pc: Any, pa: Any, column: Any, mask: Any, label: Any) -> Any:
-    kept = pc.fill_null(mask, True)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        plain = pc.if_else(kept, column.cast(kind.value_type), label)
-        return plain.dictionary_encode().cast(kind)
-    return pc.if_else(kept, column, label)
 
 
 def _duckdb(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel._filter._labels import scalar_of
-from dpsel._ingest._spark_types import arrow_type, check_batches, quoted
+from dpsel._ingest._spark_types import arrow_type, check_batches, check_case, quoted
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def checked_spark(keys: Keys, frame: Any, columns: list[str]) -> list[Any]:
     import pyarrow as pa
 
     check_batches(frame.sparkSession)
+    check_case(frame, columns)
     fields = {field.name: field.dataType for field in frame.schema.fields}
     kinds = [arrow_type("item", name, fields[name]) for name in columns]
     # A row without an item: types are looked at where there are rows.

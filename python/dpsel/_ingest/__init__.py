@@ -21,7 +21,7 @@ from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
 from dpsel.exceptions import DpselError, InvalidParameterError, SchemaError
-from dpsel.formats import Csv
+from dpsel.formats import Csv, local_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,7 @@ def _open_paths(
 ) -> Opened:
     quoted = may_be_quoted(data)
     if any(map(is_remote, paths)):
-        return _of_frame(scan(paths, file_format, may_be_fetched=quoted), columns)
+        return _of_frame(scan(paths, columns, file_format, may_be_fetched=quoted), columns)
     return Opened(source_of(paths, file_format, quoted=quoted), "table")
 
 
@@ -288,10 +288,7 @@ def may_be_quoted(data: object) -> bool:
 
 def _as_path(path: str | os.PathLike[Any]) -> str:
     text = os.fsdecode(path)
-    if "\0" not in text:  # of which the core says at which position
-        as_text = as_path_or_address if isinstance(path, str) else as_name_of_file
-        text = as_text("data", text)
-    try:
-        return os.path.expanduser(text)  # noqa: PTH111 - a pattern is not a Path
-    except ValueError:
-        return text  # no name of a user, so no path either; the exception holds the text
+    if "\0" in text:  # of which the core says at which position
+        return text
+    found = local_path(as_path_or_address("data", text))
+    return found if isinstance(path, str) else as_name_of_file("data", found)

@@ -14,8 +14,8 @@ __all__ = ["opened"]
 T = TypeVar("T")
 
 
-def opened(step: Callable[[], T]) -> T:
-    """Return the result of ``step`` on a table of another library.
+def opened(step: Callable[[], T], position: str = "when it was opened") -> T:
+    """Return the result of ``step`` on a table of another library, or of a function of the caller's.
 
     Some libraries read rows as soon as a table is opened, and quote what they cannot convert.
 
@@ -30,7 +30,7 @@ def opened(step: Callable[[], T]) -> T:
     except BaseException as error:  # noqa: BLE001 - whatever it is, its words may quote a value
         failed = error
     # Behind the handler: in it Python would chain the exception to this one, text and all.
-    replaced = foreign_error(failed, "when it was opened")
+    replaced = foreign_error(failed, position)
     # The frames below have rows.
     del failed
     raise replaced

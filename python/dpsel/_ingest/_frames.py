@@ -16,6 +16,7 @@ from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._objects import Exported
 from dpsel._restored import ENUM, Restored
 from dpsel.exceptions import SchemaError
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -295,6 +296,12 @@ def _duckdb(data: Any, columns: NamedColumns) -> Adapted | None:
     if not hasattr(data, "columns"):
         raise SchemaError("a DuckDB connection or statement is not a table; pass con.sql('select ...')")
     check_duckdb(data, columns)
+    if missing := next((name for name in columns.named if name not in data.columns), None):
+        # Not the names that are there: those of a CSV without a header, or of JSON, are data.
+        raise SchemaError(
+            f"the relation has no column named {quoted(missing)}; name its columns in the query, such as "
+            "SELECT person AS user, and set user= and item= to them"
+        )
     if _narrows(columns, data.columns):
         data = data.project(", ".join(_quoted(name) for name in columns))
     kind = "pyarrow" if find_spec("pyarrow") else "table"

@@ -6,11 +6,27 @@ from typing import Any, Final
 
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
-__all__ = ["arrow_type", "check_batches", "check_collation", "quoted", "same_form"]
+__all__ = ["arrow_type", "check_batches", "check_case", "check_collation", "quoted", "same_form"]
 
 #: The collation that compares bytes.
 _BYTES: Final = "UTF8_BINARY"
 _RECORDS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+def check_case(data: Any, columns: list[str]) -> None:
+    """Refuse columns that Spark cannot tell from others: their names differ only in case.
+
+    Raises:
+        SchemaError: If there are such columns, unless Spark heeds case.
+    """
+    if data.sparkSession.conf.get("spark.sql.caseSensitive", "false").lower() == "true":
+        return
+    for name in columns:
+        if any(other != name and other.lower() == name.lower() for other in data.columns):
+            raise SchemaError(
+                f"column '{name}' and another one have names that differ only in case, so Spark cannot tell "
+                "them apart; rename one, or set spark.sql.caseSensitive"
+            )
 
 
 def arrow_type(role: str, name: str, kind: Any) -> Any:

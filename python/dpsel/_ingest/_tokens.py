@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import is_unicode, type_name, with_article
 from dpsel._core_calls import LONGEST_NGRAM
+from dpsel._ingest._foreign import opened
 from dpsel._request import lengths_of
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Tokens"]
+__all__ = ["Tokens", "list_type"]
+
+
+def list_type(pa: Any) -> Any:
+    """Return the Arrow type of lists of n-grams."""
+    return pa.list_(pa.large_string())
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,31 @@ class Tokens:
 
     def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
         """Return pairs of users and lists of n-grams."""
-        for user, value in pairs:
+        for position, row in enumerate(pairs):
+            # A row with names of fields may have them in any order.
+            if type(row) not in (tuple, list) or len(row) != 2:  # noqa: PLR2004 - a pair
+                raise SchemaError(
+                    f"with tokenizer= the row at position {position} must be a tuple (user, text), got "
+                    f"{with_article(row)}; yield plain tuples"
+                )
+            user, value = row
             texts = value if isinstance(value, list | set | frozenset) else [value]
             yield user, [item for text in texts for item in self.of_text(text) or ()]
+
+    def of_batch(self, batch: Any) -> Any:
+        """Return an Arrow batch with lists of n-grams in place of the texts in its last column.
+
+        Raises:
+            SchemaError: As `of_text`.
+            DataError: In place of an exception of the function, whose words may quote a text.
+        """
+        import pyarrow as pa
+
+        *others, texts = batch.columns
+        lists = opened(lambda: list(map(self.of_text, texts.to_pylist())), "in tokenizer=")
+        fields = [*batch.schema][:-1]
+        schema = pa.schema([*fields, pa.field(batch.schema.names[-1], list_type(pa))])
+        return pa.record_batch([*others, pa.array(lists, list_type(pa))], schema=schema)
 
     def of_table(self, source: Any, items: list[str], *, in_batches: bool) -> Iterator[Any]:
         """Return the batches of the table, which is opened when it is read, with lists of n-grams for texts.
@@ -117,7 +145,7 @@ class Tokens:
             # The core has the message.
             yield first.schema.empty_table()
             return
-        schema = first.schema.set(at, pa.field(item, pa.list_(pa.large_string())))
+        schema = first.schema.set(at, pa.field(item, list_type(pa)))
         yield schema.empty_table()
         for batch in chain.from_iterable(chain([first], parts)):
             column = pa.array(map(self.of_text, batch.column(at).to_pylist()), schema.field(at).type)

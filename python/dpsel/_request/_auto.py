@@ -41,9 +41,8 @@ def resolve(
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
-    ``"auto"`` depends on public parameters only. On a cluster no mechanism looks at the data first, and
-    none does if the limit comes from the data already. Where rows may go to a disk, none may take
-    `Matching`.
+    ``"auto"`` depends on public parameters only. No mechanism looks at the data first if the limit comes
+    from the data already. Where rows may exceed the memory, none may take `Matching`.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
@@ -91,7 +90,7 @@ def _chosen_once(
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     """Return the mechanisms and reasons with which ``"auto"`` may answer the request of a report.
 
-    A report does not say whether it was made on a cluster.
+    A report does not say whether rows might exceed the memory.
     """
     answers = [
         resolve(

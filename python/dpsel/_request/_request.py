@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpsel.mechanisms import Mechanism
     from dpsel.typing import Progress
 
-__all__ = ["Request", "as_json", "request_of"]
+__all__ = ["Request", "as_json", "as_pairs", "request_of"]
 
 # Kept, because making an encoder takes as long as encoding a request.
 _ENCODER: Final = json.JSONEncoder(allow_nan=False)
@@ -76,8 +76,8 @@ class Request(Generic[MechanismT]):
             with_phase=isinstance(call, Bar),
             chosen=self.chosen,
             public_table=self.public_table,
-            excluded=_pairs(self.lists.exclude),
-            public_items=_pairs(self.lists.public_items),
+            excluded=as_pairs(self.lists.exclude),
+            public_items=as_pairs(self.lists.public_items),
         )
 
 
@@ -96,7 +96,8 @@ def request_of(
     return Request(task, as_json(task, fields), mechanism, chosen, public_table, lists)
 
 
-def _pairs(items: list[Any] | None) -> list[tuple[int, Any]] | None:
+def as_pairs(items: list[Any] | None) -> list[tuple[int, Any]] | None:
+    """Return the items of a public list as the core reads them: each beside a user, who means nothing."""
     return None if items is None else [(0, item) for item in items]
 
 

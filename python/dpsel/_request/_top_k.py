@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import as_flag, as_int_if_given, elements, type_name
+from dpsel._arguments import as_flag, as_int, as_int_if_given, elements, type_name
 from dpsel._request._auto_top_k import resolve
 from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import top_k_request
@@ -51,7 +51,7 @@ def request_of_rows(
         mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
     listed = None if domain is None else [(0, item) for item in as_list("domain", domain)]
-    return top_k_request(
+    request = top_k_request(
         k,
         privacy,
         chosen,
@@ -64,6 +64,23 @@ def request_of_rows(
         chosen=reason,
         public_table=listed,
     )
+    if listed is not None and not chosen.finds_domain:
+        _refuse_too_few(as_int("k", k), listed)
+    return request
+
+
+def _refuse_too_few(k: int, listed: list[tuple[int, Any]]) -> None:
+    """Refuse more items than a list can have; in the types of the data even fewer may be distinct."""
+    try:
+        found = len({(type(item), item) for _, item in listed if item is not None})
+    except TypeError:  # of items that have no hash, such as lists
+        found = len(listed)
+    if k > found:
+        noun = "item" if found == 1 else "items"
+        raise InvalidParameterError(
+            f"k = {k}, but the list has {found} distinct {noun} (missing ones do not count); "
+            "ask for fewer items"
+        )
 
 
 def as_list(name: str, values: Any) -> list[Any]:

@@ -11,6 +11,7 @@ from dpsel._arguments import as_number
 from dpsel._tables import html_table, text_table
 from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
 from dpsel.exceptions import InvalidParameterError
+from dpsel.outputs import checked_output
 from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class AuditReport:
         Raises:
             FileError: If the file cannot be written.
         """
-        _core_calls.write_text(path, self.to_json() + "\n")
+        _core_calls.write_text(checked_output(path), self.to_json() + "\n")
 
     def __str__(self) -> str:
         """Return a table for a person, and what is behind it."""

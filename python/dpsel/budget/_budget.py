@@ -13,7 +13,8 @@ from dpsel.accounting import PureDP, checked_privacy
 from dpsel.accounting._amounts import for_neighbours, numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
 from dpsel.budget._dp_accounting import accounted
-from dpsel.budget._payment import Payment, Pledge, stamped, unpaid
+from dpsel.budget._label import checked_label
+from dpsel.budget._payment import Payment, Pledge, refuse_paid, stamped, unpaid
 from dpsel.budget._process import OfOneProcess
 from dpsel.budget._rounding import decimal_root_down, round_down
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
@@ -87,7 +88,7 @@ class Budget(OfOneProcess, Generic[Kind]):
         self._start(total, neighbours)
 
     def _start(self, total: Kind, neighbours: Neighbours) -> None:
-        checked_privacy(total)
+        refuse_paid("total", checked_privacy(total))
         # Calls for neighbours="any" are paid from a budget for adding and removing.
         checked_neighbours(neighbours, ("add_remove", "swap"))
         self._total = total
@@ -193,6 +194,12 @@ class Budget(OfOneProcess, Generic[Kind]):
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
         shares = {name: round_down(amount / number) for name, amount in numbers(self._total).items()}
+        for name, value in shares.items():
+            if value <= 0:
+                raise InvalidParameterError(
+                    f"parts = {number} are too many: no float is small enough for a part of {name}; "
+                    "give fewer parts"
+                )
         return self.on_use(type(self._total)(**shares), label)
 
     def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
@@ -216,8 +223,8 @@ class Budget(OfOneProcess, Generic[Kind]):
             >>> budget.spent[0].label
             'top drink'
         """
-        as_cost(privacy, self._neighbours)
-        return stamped(privacy, Pledge(self._book, label, self._place()))
+        self._asked(privacy)
+        return stamped(privacy, Pledge(self._book, checked_label(label), self._place()))
 
     def spend(self, cost: AnyCost | None, label: str = "") -> AnyCost:
         """Take ``cost`` off the budget and return it, for use as ``privacy=`` of one call.
@@ -264,27 +271,41 @@ class Budget(OfOneProcess, Generic[Kind]):
         """
         if cost is None:
             raise BudgetExceededError("nothing remains of the budget; nothing was spent")
-        return stamped(cost, self._book(as_cost(cost, self._neighbours), label))
+        payment = Payment(unpaid(self._asked(cost)), checked_label(label))
+        try:
+            self._book(payment)
+            return stamped(cost, payment)
+        except BaseException as error:
+            payment.note(error)
+            raise
 
     def _place(self) -> object:
         """Return what is equal for all handles of this budget, and for no other."""
         return self
 
-    def _book(self, asked: Cost, label: str) -> Payment:
+    def _asked(self, cost: AnyCost) -> Cost:
+        """Return a whole cost, for which no other budget pays."""
+        asked = as_cost(cost, self._neighbours)
+        for part in asked.parts:
+            refuse_paid("the cost", part, self._place())
+        return asked
+
+    def _book(self, payment: Payment) -> None:
         """Enter a cost; refuse one that exceeds what remains."""
         with self._turn():
-            return self._enter(Payment(unpaid(asked), label))
+            # At once, so that an interrupt finds both or none.
+            self._spent, payment.stands = self._with(payment.cost), True
+            self._entries.append(payment)
 
-    def _enter(self, payment: Payment, *, checked: bool = True) -> Payment:
-        asked, spent = payment.cost, dict(self._spent)
+    def _with(self, asked: Cost, *, checked: bool = True) -> dict[str, Fraction]:
+        """Return what is spent with a further cost."""
+        spent = dict(self._spent)
         for part in asked.parts:
             taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
             if checked:
                 self._check(taken, spent)
             spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
-        self._spent = spent
-        self._entries.append(payment)
-        return payment
+        return spent
 
     def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
         left = self._left(spent)
@@ -298,7 +319,7 @@ class Budget(OfOneProcess, Generic[Kind]):
                     )
                 raise BudgetExceededError(
                     f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
-                    "remains"
+                    "remains; share() makes equal parts that fit"
                 )
 
     def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:

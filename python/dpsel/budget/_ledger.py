@@ -13,16 +13,18 @@ from dpsel._arguments import as_name_of_file
 from dpsel._core_calls import create_text
 from dpsel._tables import html_table, text_table
 from dpsel.budget._budget import Budget
-from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of, lock, unlock
-from dpsel.budget._payment import Payment, unpaid
+from dpsel.budget._file import absolute, append, locked
+from dpsel.budget._label import shown_label
+from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of
+from dpsel.budget._payment import Payment
 from dpsel.budget._process import OfOneProcess
-from dpsel.exceptions import FileError, LedgerError, MissingFileError
+from dpsel.exceptions import FileError, LedgerError
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel.accounting import Cost, Neighbours, Privacy
+    from dpsel.accounting import Neighbours, Privacy
     from dpsel.release import Report
 
 __all__ = ["Ledger"]
@@ -92,7 +94,7 @@ class Ledger(Budget[Kind]):
         OfOneProcess.__init__(self)
         self._named, self._head = as_name_of_file("path", path), _NOTHING
         # Another folder may be the working one later.
-        self._path = Path(self._named).absolute()
+        self._path = absolute(Path(self._named))
         if total is not None:
             self._start(total, neighbours)
             self._create()
@@ -126,21 +128,26 @@ class Ledger(Budget[Kind]):
     @contextmanager
     def _turn(self) -> Iterator[IO[bytes]]:
         """Lock the file against all processes and threads, and read what they spent."""
-        with self._locked() as file:
+        with locked(self._path, is_known=self._head != _NOTHING) as file:
             self._reload(file)
             yield file
 
     def _place(self) -> object:
         return self._path
 
-    def _book(self, asked: Cost, label: str) -> Payment:
+    def _book(self, payment: Payment) -> None:
         with self._turn() as file:
             number = len(self._entries) + 1
-            payment = Payment(unpaid(asked), label, lambda report: self._report(number, report))
-            self._enter(payment)
+            self._with(payment.cost)
+            payment.on_report = lambda report: self._report(number, report)
             cost = cost_to_json(payment.cost)
-            self._append(file, {"kind": "cost", "number": number, "label": label, "cost": cost})
-        return payment
+            end = file.seek(0, os.SEEK_END)
+            try:
+                self._append(file, {"kind": "cost", "number": number, "label": payment.label, "cost": cost})
+                payment.stands = True
+            except BaseException:
+                payment.stands = file.seek(0, os.SEEK_END) > end
+                raise
 
     def _report(self, number: int, report: Report) -> None:
         """Append the report of a call that has ended."""
@@ -148,9 +155,13 @@ class Ledger(Budget[Kind]):
             self._append(file, {"kind": "report", "number": number, "report": json.loads(report.to_json())})
 
     def _create(self) -> None:
-        """Make the file, unless another process has made it."""
+        """Make the file, or write the total into one that is empty."""
         total = {"kind": "total", "format": _FORMAT, "total": self._total.to_json()}
-        create_text(self._path, self._line(total | {"neighbours": self._neighbours})[0] + "\n")
+        total["neighbours"] = self._neighbours
+        if not create_text(self._path, self._line(total)[0] + "\n"):
+            with locked(self._path, is_known=False) as file:
+                if not file.seek(0, os.SEEK_END):
+                    self._append(file, total)
 
     def _line(self, entry: dict[str, Any]) -> tuple[str, str]:
         """Return the line of an entry, and its hash."""
@@ -162,10 +173,7 @@ class Ledger(Budget[Kind]):
     def _append(self, file: IO[bytes], entry: dict[str, Any]) -> None:
         line, head = self._line(entry)
         try:
-            file.seek(0, os.SEEK_END)
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+            append(file, line.encode() + b"\n")
         except OSError as error:
             raise FileError(f"cannot write {quoted_path(self._named)}: {error.strerror}") from None
         self._head = head
@@ -174,6 +182,10 @@ class Ledger(Budget[Kind]):
         """Read the whole file and add it up again."""
         file.seek(0)
         lines = file.read().split(b"\n")
+        if lines == [b""] and self._head == _NOTHING:
+            raise LedgerError(f"{self._path} is empty; give total= to make it a new ledger")
+        if lines == [b""]:
+            raise self._lacks()
         if len(lines) < 2 or lines.pop() != b"":  # noqa: PLR2004 - the total, and what is behind it
             raise LedgerError(
                 f"{self._path} ends in the middle of a line: a write was cut off, and no call was paid with "
@@ -195,7 +207,9 @@ class Ledger(Budget[Kind]):
         if entry["kind"] == "cost":
             if entry["number"] != len(self._entries) + 1:
                 raise LedgerError(f"{self._path} has entries out of order; restore it")
-            self._enter(Payment(cost_of_json(entry["cost"]), str(entry["label"])), checked=False)
+            payment = Payment(cost_of_json(entry["cost"]), str(entry["label"]))
+            self._spent = self._with(payment.cost, checked=False)
+            self._entries.append(payment)
             self._times.append(str(entry["time"]))
         elif entry["kind"] == "report":
             from dpsel.release import Report
@@ -212,7 +226,7 @@ class Ledger(Budget[Kind]):
                 entry = json.loads(line)
                 claimed = entry.pop("hash")
                 fits = entry["previous"] == head and claimed == hash_of(entry)
-            except (ValueError, TypeError, KeyError, AttributeError):
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 raise LedgerError(
                     f"{self._path} is no ledger: line {number} is none; name another file"
                 ) from None
@@ -224,30 +238,15 @@ class Ledger(Budget[Kind]):
             entries.append(entry)
             seen.add(head := claimed)
         if self._head not in seen:
-            raise LedgerError(
-                f"{self._path} lacks a line that it had: it was replaced, maybe by an older copy, "
-                "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
-            )
+            raise self._lacks()
         self._head = head
         return entries
 
-    @contextmanager
-    def _locked(self) -> Iterator[IO[bytes]]:
-        try:
-            file = self._path.open("r+b")
-        except FileNotFoundError as error:
-            raise MissingFileError(
-                f"cannot read {quoted_path(self._named)}: {error.strerror}; give total= to make a new ledger"
-            ) from None
-        except OSError as error:
-            raise FileError(f"cannot read {quoted_path(self._named)}: {error.strerror}") from None
-        with file:
-            lock(file)
-            try:
-                yield file
-            finally:
-                # Closing the file is not enough if a fork has copied it meanwhile.
-                unlock(file)
+    def _lacks(self) -> LedgerError:
+        return LedgerError(
+            f"{self._path} lacks a line that it had: it was replaced, maybe by an older copy, "
+            "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
+        )
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         head = ["number", "time", "for", "items", "counts", "mechanism"]
@@ -255,7 +254,7 @@ class Ledger(Budget[Kind]):
             [
                 str(number),
                 time,
-                entry.label,
+                shown_label(entry.label),
                 repr(entry.cost.items),
                 "-" if entry.cost.counts is None else repr(entry.cost.counts),
                 "-" if entry.report is None else str(entry.report["request"]["mechanism"]["name"]),

@@ -22,44 +22,43 @@ if TYPE_CHECKING:
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
-__all__ = ["Payment", "Pledge", "begin_call", "stamped", "unpaid"]
+__all__ = ["Payment", "Pledge", "begin_call", "refuse_paid", "stamped", "unpaid"]
 
 
 class Payment(OfOneProcess):
     """One entry of a budget. The parameters that were spent carry it into one call of this process."""
 
-    __slots__ = ("_lock", "_on_report", "_used", "cost", "label", "report")
+    __slots__ = ("_call", "_lock", "cost", "label", "on_report", "report", "stands")
 
-    def __init__(self, cost: Cost, label: str, on_report: Callable[[Report], None] | None = None) -> None:
-        """Make an entry that no call has used."""
+    def __init__(self, cost: Cost, label: str, call: Call | None = None) -> None:
+        """Make an entry that is in no budget yet, for this call, or for the first one that takes it."""
         super().__init__()
-        self.cost, self.label, self._on_report = cost, label, on_report
+        self.cost, self.label, self._call = cost, label, call
         self.report: Report | None = None
-        self._used, self._lock = False, threading.Lock()
+        self.on_report: Callable[[Report], None] | None = None
+        #: Whether a budget has been charged.
+        self.stands = False
+        self._lock = threading.Lock()
 
     def settle(self, report: Report) -> None:
         """Enter the report of the call."""
         self.report = report
-        if self._on_report is not None:
-            self._on_report(report)
+        if self.on_report is not None:
+            self.on_report(report)
 
-    def __enter__(self) -> Self:
-        """Enter the block that reads the data."""
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Say of a failure that the cost stays spent, if a budget has paid it."""
-        if error is not None and self._used:
+    def note(self, error: BaseException, call: Call | None = None) -> None:
+        """Say of an error that ends the call that the cost stays spent, if a budget has been charged."""
+        if self.stands and self._call is call and STAYS_SPENT not in getattr(error, "__notes__", ()):
             error.add_note(STAYS_SPENT)
 
-    def take(self, cost: Cost) -> None:
-        """Mark the entry as used by a call of this cost; refuse a call that costs more or differs."""
+    def take(self, call: Call) -> None:
+        """Mark the entry as used by a call; refuse a second one, and one that costs more or differs."""
         # A lock that a fork copied while it was held is never given back, so the process comes first.
         self.refuse_elsewhere()
-        self.compare(cost)
+        self.compare(call.cost)
         with self._lock:
-            used, self._used = self._used, True
-        if used:
+            self._call = self._call or call
+        if self._call is not call:
             raise BudgetExceededError(
                 "these parameters were spent for one call, and one was begun with them, even if it failed; "
                 "spend again for another one"
@@ -95,7 +94,7 @@ class Pledge:
 
     __slots__ = ("label", "pay", "place")
 
-    def __init__(self, pay: Callable[[Cost, str], Payment], label: str, place: object) -> None:
+    def __init__(self, pay: Callable[[Payment], None], label: str, place: object) -> None:
         """Remember the method of the budget that pays, for what, and what all handles of the budget share."""
         self.pay, self.label, self.place = pay, label, place
 
@@ -111,6 +110,45 @@ def _is_one(payment: Payment | Pledge | None, other: Payment | Pledge) -> bool:
     return payment is other
 
 
+class Call:
+    """A block that is paid for when it is entered. A failure in it says that the cost stays spent."""
+
+    __slots__ = ("_payment", "_pledge", "cost")
+
+    def __init__(self, cost: Cost, paid: Payment | Pledge | None) -> None:
+        """Remember what pays, if anything does."""
+        self.cost = cost
+        self._pledge = paid if isinstance(paid, Pledge) else None
+        self._payment = paid if isinstance(paid, Payment) else None
+
+    def __enter__(self) -> Self:
+        """Pay."""
+        try:
+            if self._pledge is not None:
+                self._payment = Payment(unpaid(self.cost), self._pledge.label, self)
+                self._pledge.pay(self._payment)
+            elif self._payment is not None:
+                self._payment.take(self)
+            return self  # noqa: TRY300 - an interrupt here is noted, too
+        except BaseException as error:
+            self._note(error)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Say of a failure that the cost stays spent, if a budget has paid it."""
+        if error is not None:
+            self._note(error)
+
+    def _note(self, error: BaseException) -> None:
+        if self._payment is not None:
+            self._payment.note(error, self)
+
+    def settle(self, report: Report) -> None:
+        """Enter the report of the call in what has paid for it."""
+        if self._payment is not None:
+            self._payment.settle(report)
+
+
 def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
     """Return a copy of the parameters that carries the payment."""
     paid: AnyCost = _each_part(cost, lambda part: with_payment(part, payment))
@@ -123,6 +161,19 @@ def unpaid(cost: Cost) -> Cost:
         cost, lambda part: part if _payment_of(part) is None else with_payment(part, None)
     )
     return record
+
+
+def refuse_paid(what: str, privacy: Privacy, own: object = None) -> None:
+    """Refuse parameters that another budget pays for: it would not be charged, as one pays for a call.
+
+    ``own`` is the place of the budget that takes them.
+    """
+    payment = _payment_of(privacy)
+    if payment is not None and not (isinstance(payment, Pledge) and payment.place == own):
+        raise InvalidParameterError(
+            f"{what} is what another budget, which would not be charged for it here, pays for; spend it "
+            f"there, and give plain numbers here, such as {privacy!r}"
+        )
 
 
 def _each_part(cost: Any, change: Callable[[Any], Any]) -> Any:
@@ -140,8 +191,8 @@ def begin_call(
     neighbours: NeighboursOfCounts = "add_remove",
     guaranteed: bool = True,
     private: bool = True,
-) -> Payment:
-    """Charge a call, right before data is read: all of its cost, at once.
+) -> Call:
+    """Check the payment of a call; return the block that charges all of its cost at once, and reads data.
 
     Args:
         privacy: The guarantee of the items.
@@ -151,7 +202,7 @@ def begin_call(
         private: False with a test key, where there is nothing to warn of that the report does not say.
 
     Returns:
-        Where the report of the call is entered.
+        The block, which takes the report of the call.
 
     Raises:
         BudgetExceededError: If a budget was asked for less than the call costs.
@@ -160,7 +211,7 @@ def begin_call(
     """
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_uncharged(privacy):
-        return Payment(cost, "")
+        return Call(cost, None)
     payment = _payment_of(privacy)
     of_counts = None if counts is None else _payment_of(counts)
     if of_counts is not None and not _is_one(payment, of_counts):
@@ -180,11 +231,7 @@ def begin_call(
     if private:
         # Before the payment: where warnings are errors, nothing is spent.
         warn_if_weak(cost.total)
-    if payment is not None:
-        if isinstance(payment, Pledge):
-            payment = payment.pay(cost, payment.label)
-        payment.take(cost)
-    return Payment(cost, "") if payment is None else payment
+    return Call(cost, payment)
 
 
 def _payment_of(privacy: Privacy) -> Payment | Pledge | None:

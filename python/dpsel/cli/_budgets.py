@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import click
 
 import dpsel
+from dpsel.cli._types import Real, RealRange, WholeRange
 from dpsel.exceptions import InvalidParameterError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,10 +19,10 @@ Privacy: TypeAlias = dpsel.PureDP | dpsel.ApproxDP | dpsel.ZCDP
 
 def privacy_options(command: F) -> F:
     """Add ``--epsilon``, ``--rho`` and ``--delta``; see ``privacy_from`` and ``privacy_of``."""
-    epsilon = click.option("--epsilon", type=float, metavar="E", help="Privacy loss of (epsilon, delta)-DP.")
-    rho = click.option("--rho", type=float, metavar="R", help="Privacy loss of zCDP, instead of --epsilon.")
+    epsilon = click.option("--epsilon", type=Real(), metavar="E", help="Privacy loss of (epsilon, delta)-DP.")
+    rho = click.option("--rho", type=Real(), metavar="R", help="Privacy loss of zCDP, instead of --epsilon.")
     delta = click.option(
-        "--delta", type=float, metavar="D", help="Far below 1 / number of users, such as 1e-8."
+        "--delta", type=Real(), metavar="D", help="Far below 1 / number of users, such as 1e-8."
     )
     return epsilon(rho(delta(command)))
 
@@ -49,7 +50,9 @@ def paid_from(privacy: Privacy, options: dict[str, Any]) -> Privacy:
             raise click.UsageError(message)
         return privacy
     if label is None:
-        label = str(options["items"][0]) if options.get("items") else ""
+        item = str(options["items"][0]) if options.get("items") else ""
+        # A label is one line of text, and the name of a column may be anything.
+        label = item if item.isprintable() else ascii(item)
     return dpsel.Ledger(options["ledger"]).on_use(privacy, label)
 
 
@@ -57,15 +60,15 @@ def counts_options(command: F) -> F:
     """Add ``--counts-epsilon``, ``--counts-rho`` and ``--counts-delta``; see ``counts_from``."""
     epsilon = click.option(
         "--counts-epsilon",
-        type=float,
+        type=Real(),
         metavar="E",
         help="Publish noisy counts; their budget is added to that of the items.",
     )
     rho = click.option(
-        "--counts-rho", type=float, metavar="R", help="The same under zCDP, with Gaussian noise."
+        "--counts-rho", type=Real(), metavar="R", help="The same under zCDP, with Gaussian noise."
     )
     delta = click.option(
-        "--counts-delta", type=float, metavar="D", help="The delta of --counts-epsilon or --counts-rho."
+        "--counts-delta", type=Real(), metavar="D", help="The delta of --counts-epsilon or --counts-rho."
     )
     return epsilon(rho(delta(command)))
 
@@ -114,13 +117,13 @@ def counted_options(command: F) -> F:
     """Add ``--counts`` and what goes with it; see ``counted_from``."""
     share = click.option(
         "--counts",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=RealRange(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
         help="Add a column `users`, noisy numbers of users, for this share of the budget, such as 0.2.",
     )
     most = click.option(
         "--max-counted-items",
-        type=click.IntRange(min=1),
+        type=WholeRange(min=1),
         metavar="B",
         help="Users of more released items count less than 1 in each.  [default: the limit, at most 100]",
     )
@@ -133,7 +136,7 @@ def counted_options(command: F) -> F:
     )
     rows = click.option(
         "--max-rows-per-item",
-        type=click.IntRange(1, 1_000_000),
+        type=WholeRange(1, 1_000_000),
         metavar="C",
         help="Of one user and item, at most so many rows count.",
     )

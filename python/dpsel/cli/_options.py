@@ -10,7 +10,7 @@ import click
 
 import dpsel
 from dpsel.cli._sql import rows_of_query
-from dpsel.cli._types import ByteSize, Counts, HexKey
+from dpsel.cli._types import ByteSize, Counts, HexKey, WholeRange
 from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -147,7 +147,7 @@ def format_from(options: dict[str, Any]) -> Any:
 
 threads_option = click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="N",
     help="Use at most N threads.  [default: one for each core]",
 )
@@ -168,7 +168,7 @@ tokenizer_option = click.option(
 
 group_option = click.option(
     "--users-per-group",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="K",
     help="Also say what the guarantee is for any K users together.",
 )

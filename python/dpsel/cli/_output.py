@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from dpsel.exceptions import FileError
+from dpsel.formats import local_path
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Staged:
     def add(self, target: Path) -> Path:
         """Return the path to write instead of ``target``; it has the same extension."""
         # A link stays: the file that it leads to is replaced. A pipe or device must never be.
-        target = Path(os.path.realpath(target))
+        target = Path(os.path.realpath(checked_output(target)))
         if target.exists() and not target.is_file():
             raise FileError(f"cannot write {quoted_path(target)}: it is a directory or a device")
         if not target.parent.is_dir():
@@ -122,7 +124,7 @@ def refuse_same_file(
 
 def _named_by(source: str) -> list[str]:
     """Return the files that a path or pattern names, as ``_ingest`` and the core's ``files/expand.rs`` do."""
-    path = os.path.expanduser(source)  # noqa: PTH111 - a pattern is not a Path
+    path = local_path(source)
     if os.path.lexists(path):
         return [path]
     return [path, *glob.glob(path, recursive=True, include_hidden=True)]  # noqa: PTH207 - patterns of texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,8 +15,14 @@ from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Errors of DuckDB before a row is read. Their text is made of the query and of names alone.
-_OF_THE_QUERY = ("ParserException", "CatalogException", "BinderException")
+#: Errors of DuckDB about names. Their text may list others, which may be data: keys of JSON, the first row of
+#: a CSV without a header.
+_OF_NAMES = ("CatalogException", "BinderException")
+#: The words of the plain ones of them.
+_PLAIN = frozenset(
+    {"a", "binder", "catalog", "clause", "column", "does", "error", "exist", "found", "from", "function"}
+    | {"have", "in", "name", "named", "not", "referenced", "scalar", "schema", "table", "with"}
+)
 #: Nothing is written to disk, which DuckDB would do without encryption where memory is short.
 _NO_FILES = ""
 
@@ -74,8 +81,12 @@ def rows_of_query(query: str, database: str | None, threads: int | None) -> Any:
         _check([statement.type.name for statement in connection.extract_statements(query)])
         relation = connection.sql(query)
     except duckdb.Error as error:
-        raise _refusal(error) from None
+        raise _refusal(error, query) from None
     return relation
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def _check(kinds: list[str]) -> None:
@@ -94,9 +105,18 @@ def _check(kinds: list[str]) -> None:
         raise click.UsageError(message)
 
 
-def _refusal(error: Exception) -> Exception:
-    if type(error).__name__ in _OF_THE_QUERY:
+def _refusal(error: Exception, query: str) -> Exception:
+    name = type(error).__name__
+    if name == "ParserException":  # whose text is made of the query alone
         return click.UsageError(f"--sql: {error}")
+    if name in _OF_NAMES:
+        line = str(error).partition("\n")[0]
+        if _words(line) <= _PLAIN | _words(query):
+            return click.UsageError(f"--sql: {line}")
+        return click.UsageError(
+            f"--sql: DuckDB cannot run the query ({name}); its message may quote data and is left out; "
+            "run the query in DuckDB to see it"
+        )
     return exceptions.DataError(
         f"DuckDB could not open the query ({type(error).__name__}); its message may quote rows and is left "
         "out; run the query in DuckDB to see it"

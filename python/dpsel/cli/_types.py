@@ -46,8 +46,39 @@ class ByteSize(click.ParamType[int]):
         return size
 
 
+class _Written:
+    """Refuses what people do not write: Python also reads digits that are joined by underscores."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the text."""
+        kind: Any = super()
+        if isinstance(value, str) and "_" in value:
+            kind.fail(f"{value!r} has an underscore; write digits alone", param, ctx)
+        if isinstance(value, str) and "," in value:
+            kind.fail(f"{value!r} is a list, and one number is needed; leave the others out", param, ctx)
+        return kind.convert(value, param, ctx)
+
+
+class Whole(_Written, click.types.IntParamType):
+    """A whole number."""
+
+
+class Real(_Written, click.types.FloatParamType):
+    """A number."""
+
+
+class WholeRange(_Written, click.IntRange):
+    """A whole number of a range."""
+
+
+class RealRange(_Written, click.FloatRange):
+    """A number of a range."""
+
+
 def _whole(text: str) -> int:
     """Return a whole number, also one that is written as ``1e9``."""
+    if "_" in text:
+        raise ValueError
     if "e" not in text.lower():
         return int(text)
     number = float(text)
@@ -127,6 +158,8 @@ class Numbers(click.ParamType[tuple[float, ...]]):
         if isinstance(value, tuple):
             return value
         try:
+            if "_" in value:
+                raise ValueError  # noqa: TRY301 - as of another text
             return tuple(float(part) for part in value.split(","))
         except ValueError:
             self.fail(f"{value!r} is not a list of numbers such as 0.5,1,2", param, ctx)

@@ -16,6 +16,7 @@ from dpsel.cli._exit import ExitCode
 from dpsel.cli._mechanisms import Chosen, MechanismType
 from dpsel.cli._output import STDOUT, Staged
 from dpsel.cli._streams import require_stdout
+from dpsel.cli._types import Real, RealRange, WholeRange
 from dpsel.mechanisms.words import shown_name, spellings
 from dpsel.quoting import quoted
 
@@ -75,10 +76,10 @@ class _Subject(MechanismType):
 @click.option(
     "--quick/--thorough", default=True, help="Two to four minutes for everything, or many.  [default: quick]"
 )
-@click.option("--epsilon", type=float, metavar="E", help="The claimed epsilon.  [default: one that fits]")
-@click.option("--delta", type=float, metavar="D", help="The claimed delta; without it --epsilon is pure.")
+@click.option("--epsilon", type=Real(), metavar="E", help="The claimed epsilon.  [default: one that fits]")
+@click.option("--delta", type=Real(), metavar="D", help="The claimed delta; without it --epsilon is pure.")
 @click.option(
-    "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
+    "--max-items-per-user", type=WholeRange(min=1), metavar="N", help="Items of each user that count."
 )
 @click.option(
     "--callable",
@@ -87,17 +88,17 @@ class _Subject(MechanismType):
     help="Audit this function from rows to items; needs --epsilon and --max-items-per-user.",
 )
 @click.option(
-    "--rho", type=float, metavar="R", help="With --callable: a claim of zCDP, instead of --epsilon."
+    "--rho", type=Real(), metavar="R", help="With --callable: a claim of zCDP, instead of --epsilon."
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=RealRange(min=0, min_open=True),
     metavar="S",
     help="With --callable: how long to try at most.  [default: 60; with --thorough 600]",
 )
 @click.option(
     "--calls",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="N",
     help="With --callable: how many calls to make at most, instead of seconds.",
 )
@@ -114,19 +115,19 @@ class _Subject(MechanismType):
 )
 @click.option(
     "--domain",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="N",
     help="With --callable: the items are public, and are the numbers below N.",
 )
 @click.option(
     "--padding",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     metavar="N",
     help="With --callable: users who are in every table, for functions that take no empty one.",
 )
 @click.option(
     "--copies",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="N",
     help="With --callable: disjoint copies of the tables in one call, for functions that decide about an "
     "item by the users connected with it.  [default: 1]",

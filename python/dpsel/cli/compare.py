@@ -29,7 +29,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._streams import require_stdout
-from dpsel.cli._types import Counts, Numbers
+from dpsel.cli._types import Counts, Numbers, Real, Whole, WholeRange
 
 _HELP = """\
 Run mechanisms over a grid of budgets and limits on PATHS, which must be PUBLIC OR SYNTHETIC data, and show
@@ -68,11 +68,11 @@ _AS_NAMED = ("repeats", "seed", "threads", "memory_limit", "scratch", "scratch_l
 @click.option("--public-data", is_flag=True, help="You say that the data is public or synthetic.  [required]")
 @click.option("--epsilon", type=Numbers(), help="One or several budgets of (epsilon, delta)-DP.")
 @click.option("--rho", type=Numbers(), help="One or several budgets of zCDP, in place of --epsilon.")
-@click.option("--delta", type=float, metavar="D", help="As for `dpsel select`.")
+@click.option("--delta", type=Real(), metavar="D", help="As for `dpsel select`.")
 @click.option("--max-items-per-user", required=True, type=Counts(), help="One or several limits.")
 @mechanism_option("selection", several=True, usual="all of them")
-@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each.")
-@click.option("--seed", type=int, metavar="N", help="Make the runs reproducible.")
+@click.option("--repeats", type=WholeRange(min=1), default=1, show_default=True, help="Runs of each.")
+@click.option("--seed", type=Whole(), metavar="N", help="Make the runs reproducible.")
 @counted_options
 @ngrams_option
 @tokenizer_option

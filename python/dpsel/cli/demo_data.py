@@ -10,6 +10,7 @@ import click
 
 from dpsel import demo_data
 from dpsel.cli._output import Staged
+from dpsel.cli._types import Whole, WholeRange
 from dpsel.quoting import quoted_path
 
 QUOTATIONS = "quotations"
@@ -35,8 +36,8 @@ Kinds:
 @click.command("demo-data", epilog=_EPILOG, short_help="Write data to try the tool on.")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--kind", required=True, type=click.Choice((QUOTATIONS, *demo_data.KINDS)), help="See below.")
-@click.option("--users", type=click.IntRange(min=1), metavar="N", help="Number of users to make up.")
-@click.option("--seed", type=int, metavar="SEED", help="Other seed, other rows.  [default: 0]")
+@click.option("--users", type=WholeRange(min=1), metavar="N", help="Number of users to make up.")
+@click.option("--seed", type=Whole(), metavar="SEED", help="Other seed, other rows.  [default: 0]")
 @click.option(
     "--order", type=click.Choice(demo_data.ORDERS), help="Rows by user, or shuffled.  [default: user]"
 )

@@ -10,7 +10,7 @@ import click
 import dpsel
 from dpsel.cli._budgets import privacy_of, privacy_options
 from dpsel.cli._options import json_option
-from dpsel.cli._output import Staged, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, refuse_same_file
 from dpsel.cli._streams import require_stdout
 
 _EPILOG = """\
@@ -32,7 +32,10 @@ cannot be found otherwise.
 @privacy_options
 @json_option
 @click.option(
-    "--html", type=click.Path(path_type=Path), metavar="PAGE", help="Write a page with all entries."
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="PAGE",
+    help="Write a page with all entries; with - to standard output, in place of the table.",
 )
 def command(
     file: Path,
@@ -44,15 +47,21 @@ def command(
     html: Path | None,
 ) -> None:
     """Show the costs in FILE and what remains. With a total (--epsilon or --rho), make FILE first."""
-    require_stdout(html)
-    refuse_same_file({"--html": html}, [], {"FILE": file})
+    is_printed = str(html) == STDOUT
+    require_stdout(None if is_printed else html)
+    refuse_same_file({"--html": None if is_printed else html}, [], {"FILE": file})
+    if as_json and is_printed:
+        message = "--html - and --json both go to standard output; name a file for the page"
+        raise click.UsageError(message)
     total = None if epsilon is None and rho is None else privacy_of(epsilon, rho, delta)
     with Staged() as staged:
-        page = staged.add(html) if html else None
+        page = staged.add(html) if html and not is_printed else None
         ledger = dpsel.Ledger(file, total)
         if page:
             page.write_text(ledger.to_html(), encoding="utf-8")
-    if as_json:
+    if is_printed:
+        click.echo(ledger.to_html(), nl=False)
+    elif as_json:
         left = ledger.remaining
         shown = {"total": ledger.total.to_json(), "remaining": None if left is None else left.to_json()}
         entries = [{"label": entry.label, "cost": str(entry.cost)} for entry in ledger.spent]

@@ -18,7 +18,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._output import Staged
 from dpsel.cli._streams import require_stdout
-from dpsel.cli._types import Counts, Limits
+from dpsel.cli._types import Counts, Limits, WholeRange
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
 )
 @click.option(
     "--items-per-user",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     metavar="K",
     help="Items of each user who holds the item.  [default: all that the mechanism keeps]",
 )
@@ -66,7 +66,7 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
 )
 @click.option(
     "--min-users",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=1,
     metavar="K",
     help="Plan releases of no item of fewer than K users.  [default: 1]",

@@ -9,7 +9,7 @@ import click
 import dpsel
 from dpsel.cli._options import json_option, print_result
 from dpsel.cli._streams import require_stdout
-from dpsel.cli._types import ByteSize, Counts
+from dpsel.cli._types import ByteSize, Counts, WholeRange
 
 _EPILOG = """\
 \b
@@ -36,7 +36,7 @@ the memory limit go to the disk that --scratch of `dpsel select` names.
 )
 @click.option(
     "--text-bytes",
-    type=click.IntRange(min=0),
+    type=WholeRange(min=0),
     default=0,
     metavar="N",
     help="The length of an item that is a text.  [default: 0]",

@@ -11,7 +11,7 @@ from dpsel.cli._budgets import counts_from, counts_options, privacy_of, privacy_
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import json_option, print_result
 from dpsel.cli._streams import require_stdout
-from dpsel.cli._types import Counts
+from dpsel.cli._types import Counts, WholeRange
 from dpsel.mechanisms.words import AUTO
 
 _EPILOG = """\
@@ -34,11 +34,11 @@ true item at its place. That number is the loss.
 )
 @privacy_options
 @click.option("--k", required=True, type=Counts(), help="One or several numbers of items to compare.")
-@click.option("--items", required=True, type=click.IntRange(min=1), metavar="N", help="Items in the domain.")
+@click.option("--items", required=True, type=WholeRange(min=1), metavar="N", help="Items in the domain.")
 @mechanism_option("top-k", several=True)
 @click.option("--unordered", is_flag=True, help="Let auto choose a mechanism for a set without an order.")
 @click.option(
-    "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
+    "--max-items-per-user", type=WholeRange(min=1), metavar="N", help="Items of each user that count."
 )
 @click.option(
     "--neighbours",
@@ -49,7 +49,7 @@ true item at its place. That number is the loss.
 )
 @click.option(
     "--sensitivity",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=1,
     metavar="N",
     help="For counts: the most by which one user changes a count.  [default: 1]",

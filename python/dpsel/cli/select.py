@@ -31,7 +31,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
-from dpsel.cli._types import FrequencyTable, ItemFile, Limit, named_as
+from dpsel.cli._types import FrequencyTable, ItemFile, Limit, WholeRange, named_as
 
 _HELP = """\
 Read PATHS (Parquet, CSV, NDJSON or Arrow IPC files, quoted globs of them, pipes, or - for standard input)
@@ -121,7 +121,7 @@ greedy-frequency and --count rows see repeated rows. CSV columns are text.
 )
 @click.option(
     "--min-users",
-    type=click.IntRange(min=1),
+    type=WholeRange(min=1),
     default=1,
     metavar="K",
     help="Release no item of fewer than K users.  [default: 1]",

@@ -33,6 +33,7 @@ from dpsel.cli._options import (
 )
 from dpsel.cli._results import Results, result_options
 from dpsel.cli._sql import sql_options
+from dpsel.cli._types import Whole, WholeRange
 from dpsel.exceptions import DpselWarning
 
 _HELP = """\
@@ -64,7 +65,7 @@ Examples:
 @click.argument("paths", nargs=-1, metavar="PATHS...")
 @sql_options
 @column_options
-@click.option("--k", required=True, type=int, metavar="K", help="Number of items.")
+@click.option("--k", required=True, type=Whole(), metavar="K", help="Number of items.")
 @privacy_options
 @ledger_option
 @click.option(
@@ -78,7 +79,7 @@ Examples:
 @click.option("--unordered", is_flag=True, help="Ask for a set without an order, which is more accurate.")
 @counts_options
 @click.option(
-    "--max-items-per-user", type=click.IntRange(min=1), metavar="N", help="Items of each user that count."
+    "--max-items-per-user", type=WholeRange(min=1), metavar="N", help="Items of each user that count."
 )
 @click.option(
     "--neighbours",

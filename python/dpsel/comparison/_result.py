@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._arguments import as_name_of_file
 from dpsel._plot import Curve, draw
 from dpsel._tables import Tabular
+from dpsel.outputs import checked_output
 
 if TYPE_CHECKING:
     import os
@@ -63,7 +63,7 @@ class Comparison(Tabular):
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows as CSV."""
-        with Path(as_name_of_file("path", path)).open("w", newline="", encoding="utf-8") as file:
+        with Path(checked_output(path)).open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, fieldnames=list(self._rows[0]))
             writer.writeheader()
             writer.writerows(self._rows)

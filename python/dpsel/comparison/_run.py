@@ -138,7 +138,8 @@ def _mechanisms(
     if named is not None:
         on_disk = isinstance(of_job["scratch"], str)
         return [
-            request_of_selection(privacy, limit, each, on_disk=on_disk).mechanism for each in several(named)
+            request_of_selection(privacy, limit, each, beyond_memory=on_disk).mechanism
+            for each in several(named)
         ]
     return [
         each

@@ -11,6 +11,7 @@ from dpsel import _core_calls
 from dpsel.accounting import ApproxDP, for_group
 from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
+from dpsel.outputs import checked_output
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,
@@ -96,9 +97,9 @@ class Card:
 
         name = os.fspath(path)
         if name.endswith((".html", ".htm")):
-            _core_calls.write_text(path, self.to_html())
+            _core_calls.write_text(checked_output(path), self.to_html())
         elif name.endswith(".svg"):
-            _core_calls.write_text(path, self.to_svg())
+            _core_calls.write_text(checked_output(path), self.to_svg())
         else:
             raise FileError(f"cannot write {name}: a card is a file .html, and its figure a file .svg")
 

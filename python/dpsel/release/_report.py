@@ -12,6 +12,7 @@ from dpsel._arguments import as_name_of_file
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
+from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 from dpsel.release._wording import counted_column, describe, has_guarantee, limit_of, readable
 
@@ -247,7 +248,7 @@ class Report(Mapping[str, Any]):
         Raises:
             FileError: If it cannot be written.
         """
-        _core_calls.write_text(path, self._text + "\n")
+        _core_calls.write_text(checked_output(path), self._text + "\n")
 
     def __getitem__(self, key: str) -> Any:
         """Return a copy of one field."""

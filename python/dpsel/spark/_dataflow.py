@@ -1,6 +1,8 @@
 """The stages of a release as Spark jobs.
 
     rows -> Encode -> shuffle by user, and by item hash -> kept
+    kept -> TakeOut -> kept, where public items are counted
+    kept -> Lengths -> driver, for a look
     kept -> FrequentItems -> driver
     kept -> PruneAndWeigh -> driver, and pruned
     pruned -> Weigh -> driver; each later round
@@ -29,14 +31,16 @@ from dpsel.spark import _packed, _tasks
 from dpsel.spark._blocks import Pairs, Tables
 from dpsel.spark._driver import cores, groups
 from dpsel.spark._frames import frame_of
-from dpsel.spark._schema import arrow_schema, named_schema, spark_schema
+from dpsel.spark._schema import arrow_schema, named_schema, spark_schema, with_tokens
 from dpsel.spark._values import for_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from dpsel._ingest import Tokens
     from dpsel._request import NamedColumns
     from dpsel.spark._sharing import Sealed
+    from dpsel.spark._steps import Steps
 
 __all__ = ["Dataflow"]
 
@@ -59,17 +63,31 @@ class Dataflow:
     """One release."""
 
     def __init__(
-        self, data: Any, columns: NamedColumns, job: _core.ExchangeJob, sealed: Sealed, num_partitions: int
+        self,
+        data: Any,
+        columns: NamedColumns,
+        job: _core.ExchangeJob,
+        seal: Callable[[_core.ExchangeJob], Sealed],
+        num_partitions: int,
+        steps: Steps,
+        tokens: Tokens | None = None,
     ) -> None:
         """Nothing runs yet. The job stays here, and tasks get it sealed."""
         self._data = data
         self._columns = columns
-        self._job = job
-        self._sealed = sealed
+        self._seal = seal
         self._num_partitions = num_partitions
+        self._steps = steps
+        self._tokens = tokens
+        self._unread: _core.ExchangePacked | None = None
         self._schema = arrow_schema(data, columns)
+        self.go_on_with(job)
         # Sessions of Spark Connect have none.
         self._context = getattr(data.sparkSession, "_sc", None)
+
+    def go_on_with(self, job: _core.ExchangeJob) -> None:
+        """Run the stages of another job from now on, which has the same key."""
+        self._job, self._sealed = job, self._seal(job)
 
     def _rows(self, columns: tuple[str, ...]) -> Any:
         """The columns under plain names, found by their place: settings decide which names are the same."""
@@ -83,14 +101,46 @@ class Dataflow:
         return pa.schema([self._schema.field(name) for name in columns])
 
     @contextmanager
-    def contributions(self) -> Iterator[Any]:
-        """The packed contributions, grouped by user, and the user counts; kept while needed."""
+    def contributions(
+        self, unread: _core.ExchangePacked | None = None, *, looks: bool = False
+    ) -> Iterator[Any]:
+        """The packed contributions, grouped by user, and the user counts; kept while needed.
+
+        ``unread`` has the items that are left out. ``looks`` says that a look chooses the rounds.
+        """
         columns = tuple(self._columns)
-        encode = _tasks.Encode(
-            self._sealed, self._declared(columns), self._num_partitions, self._job.rounds > 0
-        )
-        with _packed.kept(_packed.together(_packed.made(self._rows(columns), encode))) as contributions:
+        self._unread = self._job.released_set(unread) if unread else None
+        with self._shared(self._unread) as left_out:
+            encode = _tasks.Encode(
+                self._sealed,
+                self._declared(columns),
+                self._num_partitions,
+                # Without rounds, where users are only counted, nothing needs them.
+                self._job.rounds > 0 or looks,
+                tokens=self._tokens,
+                left_out=left_out,
+            )
+            made = _packed.made(self._rows(columns), encode)
+            with _packed.kept(_packed.together(made)) as contributions:
+                yield contributions
+
+    @contextmanager
+    def without(self, contributions: Any, items: _core.ExchangePacked) -> Iterator[Any]:
+        """The contributions without some items, kept while needed."""
+        if not items:
             yield contributions
+            return
+        with self._shared(self.released_set(contributions, items)) as shared:
+            take_out = _tasks.TakeOut(self._sealed, shared)
+            with _packed.kept(_packed.made(contributions, take_out)) as rest:
+                yield rest
+
+    def lengths(self, contributions: Any, sizes: list[int]) -> _core.ExchangePacked:
+        """Count the users by their numbers of items, in classes that end with these sizes."""
+        count = _tasks.Lengths(self._sealed, tuple(sizes))
+        found = _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
+        self._steps.end_reading()
+        return found
 
     def selected(self, contributions: Any) -> _core.ExchangePacked:
         """Run the rounds, a job for each; return the packed decisions of all."""
@@ -121,6 +171,7 @@ class Dataflow:
                 sent = _weights(pruned, sending)
                 for number in range(last):
                     released = released.followed_by(self._job.decided(number, sent))
+                    self._steps.end_round(number)
                     with self._shared(self.released_set(contributions, released)) as known:
                         weigh = _tasks.Weigh(self._sealed, number + 1, known)
                         weighed = _packed.made(_packed.of_users(pruned), weigh)
@@ -151,6 +202,7 @@ class Dataflow:
                 now = alive.enter_context(ExitStack())
                 if number < last or len(sending) > 1:
                     made = now.enter_context(blocks_in.kept(made))
+                self._steps.end_round(number - 1)
                 states = _steered(steering, (blocks_in.sent(made, group) for group in sending))
                 before.close()
                 blocks, before = blocks_in.passed(made, number + 1), now
@@ -179,7 +231,9 @@ class Dataflow:
         """Find the items with more users than a number, by item hash; return their user counts."""
         find = _tasks.FrequentItems(self._sealed, above)
         counts = _packed.not_of_users(contributions)
-        return _packed.collected(counts.mapInArrow(find, _PACKED))
+        found = _packed.collected(counts.mapInArrow(find, _PACKED))
+        self._steps.end_reading()
+        return found
 
     def counted(
         self,
@@ -210,9 +264,12 @@ class Dataflow:
         if not released:
             return []
         items = tuple(self._columns.items)
-        schema = named_schema(self._schema, items, is_text=self._job.is_text)
-        with self._shared(released) as shared:
-            name = _tasks.Name(self._sealed, self._declared(items), shared)
+        read = self._schema if self._tokens is None else with_tokens(self._schema, items, self._tokens)
+        schema = named_schema(read, items, is_text=self._job.is_text)
+        with self._shared(released) as shared, self._shared(self._unread) as left_out:
+            name = _tasks.Name(
+                self._sealed, self._declared(items), shared, tokens=self._tokens, left_out=left_out
+            )
             named = self._rows(items).mapInArrow(name, spark_schema(schema))
             # Settings decide the types of what Spark hands over.
             found = named.dropDuplicates(["digest"]).toArrow().cast(schema)

@@ -7,17 +7,30 @@ from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from dpsel import exceptions
-from dpsel.exceptions import DataError, DpselError
+from dpsel.exceptions import DataError, DpselError, DpselWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["own_errors"]
+__all__ = ["CallersError", "own_errors"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: What tasks import for us. Other names are those of the functions of a table.
+_LACKING: Final = re.compile(
+    r"^ModuleNotFoundError: No module named '(dpsel|pyarrow|pandas|numpy)(?:\.[\w.]+)?'$", re.MULTILINE
+)
 _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
+
+
+class CallersError(Exception):
+    """An exception of a function of the caller's that runs on the driver. It goes back as it is."""
+
+    def __init__(self, original: Exception) -> None:
+        """Keep the exception."""
+        super().__init__()
+        self.original = original
 
 
 def own_errors(run: Callable[P, T]) -> Callable[P, T]:
@@ -31,13 +44,13 @@ def own_errors(run: Callable[P, T]) -> Callable[P, T]:
     def guarded(*given: P.args, **named: P.kwargs) -> T:
         try:
             return run(*given, **named)
-        except DpselError:
+        except (DpselError, DpselWarning):
             raise
+        except CallersError as error:
+            raised: Exception = error.original
         except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote a value
-            raised = _own(str(error)) or DataError(
-                f"Spark failed: it raised {type(error).__name__} while the table was read; its message may "
-                "quote a value and is left out, so read the table without dpsel to see it"
-            )
+            text = str(error)
+            raised = _own(text) or _lacking(text) or _foreign(error)
         # Raised behind the handler: in it Python would chain the exception to this one, text and all.
         raise raised
 
@@ -52,3 +65,20 @@ def _own(text: str) -> DpselError | None:
     name, words = found[-1]
     kind = getattr(exceptions, name, None)
     return kind(words) if isinstance(kind, type) and issubclass(kind, DpselError) else None
+
+
+def _lacking(text: str) -> DpselError | None:
+    """Return an error that names the package that the workers lack, if they lack one."""
+    if not (found := _LACKING.search(text)):
+        return None
+    return DataError(
+        f"Spark failed: the Python of its workers has no package {found[1]!r}; install it there, or let "
+        "PYSPARK_PYTHON name a Python that has it"
+    )
+
+
+def _foreign(error: Exception) -> DpselError:
+    return DataError(
+        f"Spark failed: it raised {type(error).__name__} while the table was read; its message may "
+        "quote a value and is left out, so read the table without dpsel to see it"
+    )

@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core, _core_calls
-from dpsel._request import request_of_selection
+from dpsel._request import public_lists, request_of_selection
 from dpsel._request._columns import checked_test_key
+from dpsel._request._request import as_pairs
 from dpsel.budget._payment import begin_call
 from dpsel.release import Release
 from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
+from dpsel.spark._frames import checked_frame, checked_list, checked_tokens, named_columns
 from dpsel.spark._release import SparkRelease
-from dpsel.spark._schema import arrow_schema
+from dpsel.spark._schema import arrow_schema, with_tokens
+from dpsel.spark._steps import Steps
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import Counts, Privacy, Quantile
     from dpsel.mechanisms import SelectionMechanism
+    from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._encryption import Unencrypted
+    from dpsel.typing import Progress, Tokenizer
 
 __all__ = ["select_partitions"]
 
 
-def select_partitions(
+def select_partitions(  # noqa: PLR0913 - keyword-only settings
     data: Any,
     *,
     user: str | Sequence[str] | None = None,
     item: str | Sequence[str] | None = None,
     privacy: Privacy,
-    max_items_per_user: int,
+    max_items_per_user: int | Quantile,
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     counts: float | Counts | None = None,
+    public_items: Iterable[Any] | None = None,
+    exclude: Iterable[Any] | None = None,
+    min_users: int = 1,
+    users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
-    tokenizer: Literal["words", "chars", "subwords"] | None = None,
+    tokenizer: Tokenizer | None = None,
+    progress: Progress | bool | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -58,17 +67,26 @@ def select_partitions(
         privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
         max_items_per_user: The most distinct items that one user may contribute, a random choice of them
             if there are more. With ``Steered(reach=3)``, which ``"auto"`` mostly takes, it is three times as
-            many, as with three rounds of ``Sips``. Choose it without looking at the data.
-        mechanism: How to select: one that weighs the users of a round independently of each other.
-            ``"auto"`` decides by the parameters alone, and the report says why. It is as on one machine, but
-            that no noisy look at the lengths of lists comes first.
+            many, as with three rounds of ``Sips``. Choose it without looking at the data, or have it found
+            within the budget by [`Quantile`][dpsel.Quantile].
+        mechanism: How to select: one whose users can be weighed in any order. ``"auto"`` decides by the
+            parameters, as on one machine with a folder for ``scratch=``, and the report says why.
         with_weights: Also return the noisy weight of each released item. With ``"auto"`` that may cost
             items, see [`select_partitions`][dpsel.select_partitions].
         counts: Also return the noisy number of users or rows of each released item, as for
             [`select_partitions`][dpsel.select_partitions]. All items that a user holds count, so the rows are
             looked at once more.
+        public_items: Items that come out in any case, as for
+            [`select_partitions`][dpsel.select_partitions]: a list on the driver, or a Spark DataFrame with
+            the item columns, which is brought there.
+        exclude: Items that never come out, in the same forms.
+        min_users: The least number of users that a released item has, whatever the noise.
+        users_per_group: The report also says what the guarantee is for any so many users together.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"`` or ``"subwords"``.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
+            which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+        progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
+            step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
             of Spark's shuffle partitions. A task works on them one after the other, and one has to fit into
             memory.
@@ -91,31 +109,47 @@ def select_partitions(
         CalibrationError: If no noise and threshold meet the guarantee.
     """
     columns = named_columns(user, item)
+    lists = public_lists(
+        checked_list("exclude", exclude, columns), checked_list("public_items", public_items, columns)
+    )
     request = request_of_selection(
         privacy,
         max_items_per_user,
         mechanism,
         columns=columns,
         ngrams=ngrams,
-        tokenizer=checked_tokenizer(tokenizer),
+        tokenizer=tokenizer,
         with_weights=with_weights,
         counts=counts,
-        on_cluster=True,
+        beyond_memory=True,
+        min_users=min_users,
+        users_per_group=users_per_group,
+        lists=lists,
     )
-    key = checked_test_key(insecure_test_key)
+    key, tokens = checked_test_key(insecure_test_key), checked_tokens(tokenizer, ngrams)
+    steps = Steps(progress, request)
     _core_calls.validate_exchange(request.json)
     frame = checked_frame(data, "select_partitions")
     schema = arrow_schema(frame, columns)
-    selection = _core.ExchangeSelection(request.json, schema, test_key=key)
+    schema = schema if tokens is None else with_tokens(schema, columns.items, tokens)
+    selection = _core.ExchangeSelection(
+        request.json,
+        schema,
+        test_key=key,
+        excluded=as_pairs(lists.exclude),
+        public_items=as_pairs(lists.public_items),
+    )
     cluster = Cluster.checked(
         frame,
         columns,
         num_partitions=num_partitions,
         unencrypted=unencrypted,
         secret_file=secret_file,
+        job=selection.job,
+        tokens=tokens,
     )
     with begin_call(privacy, private=key is None) as payment:
-        core = _run(selection, cluster, schema, request.chosen)
+        core = _run(selection, cluster, schema, request.chosen, steps)
         release: Release[Any] = Release(core, "pyarrow")
         payment.settle(release.report)
     return SparkRelease(release, frame.sparkSession)
@@ -127,14 +161,34 @@ def _run(
     cluster: Cluster,
     schema: Any,
     reason: str | None,
+    steps: Steps,
 ) -> _core.Release:
     """Run the jobs of a release."""
-    with cluster.dataflow(selection.job) as flow:
-        with flow.contributions() as contributions:
-            released = flow.selected(contributions)
-            looks_up, nothing = selection.looks_up(schema), _core.ExchangePacked()
-            is_needed = looks_up or selection.is_counted
-            known = flow.released_set(contributions, released) if is_needed else nothing
-            numbers = flow.noisy_counts(contributions, known) if selection.is_counted else None
-        named = flow.names(known if looks_up else nothing)
-        return selection.publish(named, released, numbers, schema, reason)
+    steps.begin(selection.most_rounds)
+    with cluster.dataflow(selection.job, steps) as flow:
+        with flow.contributions(selection.unread, looks=selection.sizes is not None) as contributions:
+            public = selection.counted_public
+            with flow.without(contributions, public) as rest:
+                selection = _looked(flow, selection, rest)
+                released = flow.selected(rest)
+            steps.end_rounds()
+            looks_up, numbers = selection.looks_up(schema), None
+            known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
+            if selection.is_counted:
+                counted = flow.released_set(contributions, released.followed_by(public))
+                numbers = flow.noisy_counts(contributions, counted)
+        made = selection.publish(flow.names(known), released, numbers, schema, reason)
+    steps.end()
+    return made
+
+
+def _looked(
+    flow: Dataflow, selection: _core.ExchangeSelection, contributions: Any
+) -> _core.ExchangeSelection:
+    """Take the noisy look at the data that chooses the rounds, if one does."""
+    sizes = selection.sizes
+    if sizes is None:
+        return selection
+    chosen = selection.after_a_look(flow.lengths(contributions, sizes))
+    flow.go_on_with(chosen.job)
+    return chosen

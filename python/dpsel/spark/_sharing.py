@@ -21,7 +21,7 @@ from dpsel.exceptions import InternalError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["RESERVED", "SETTING", "Sealed", "is_redacted", "shared"]
 
@@ -112,9 +112,9 @@ _shares: Final = _Shares()
 
 @contextmanager
 def shared(
-    session: Any, job: _core.ExchangeJob, secret_file: str | os.PathLike[str] | None
-) -> Iterator[Sealed]:
-    """Let the tasks of a session unwrap the key of a job."""
+    session: Any, secret_file: str | os.PathLike[str] | None
+) -> Iterator[Callable[[_core.ExchangeJob], Sealed]]:
+    """Seal jobs, whose keys the tasks of a session can unwrap meanwhile."""
     context = getattr(session, "_sc", None)
     if context is None:
         settings, session_id = session.conf, session.session_id
@@ -122,7 +122,7 @@ def shared(
         settings, session_id = _Properties(context), None
     used = _shares.enter(settings, session_id)
     try:
-        yield Sealed(used.share.seal(job, secret_file))
+        yield lambda job: Sealed(used.share.seal(job, secret_file))
     finally:
         _shares.leave(settings, used)
 

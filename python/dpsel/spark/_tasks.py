@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dpsel import _core
+    from dpsel._ingest import Tokens
     from dpsel.spark._sharing import Sealed
 
 __all__ = [
@@ -27,10 +28,12 @@ __all__ = [
     "FalsePositives",
     "FilterCandidates",
     "FrequentItems",
+    "Lengths",
     "Name",
     "NoisyCounts",
     "OfValues",
     "PruneAndWeigh",
+    "TakeOut",
     "Total",
     "Weigh",
     "WeighBlocks",
@@ -63,13 +66,19 @@ class _Task(ABC):
 
 @dataclass(frozen=True)
 class _OfRows(_Task):
-    """Reads rows of the table, whose columns get their names back and have their declared types."""
+    """Reads rows of the table without some items. Columns get their names back, and are of declared types.
+
+    A function of the caller's makes lists of tokens of the texts in the last column.
+    """
 
     schema: Any
+    tokens: Tokens | None = field(default=None, repr=False, kw_only=True)
+    left_out: Any = field(default=None, repr=False, kw_only=True)
 
     def work(self, job: _core.ExchangeJob, batches: Iterable[Any]) -> Iterator[Any]:
         """Work through batches, given the opened job."""
-        return super().work(job, (as_declared(batch, self.schema) for batch in batches))
+        declared = (as_declared(batch, self.schema) for batch in batches)
+        return super().work(job, declared if self.tokens is None else map(self.tokens.of_batch, declared))
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,29 @@ class Encode(_OfRows):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.encode(self.num_partitions, self.with_user_counts)
+        return job.encode(self.num_partitions, self.with_user_counts, _value_if_given(self.left_out))
+
+
+@dataclass(frozen=True)
+class TakeOut(_Task):
+    """Take items out of what was read."""
+
+    items: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.take_out(_value(self.items))
+
+
+@dataclass(frozen=True)
+class Lengths(_Task):
+    """Count users by their numbers of items, for a look."""
+
+    sizes: tuple[int, ...]
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.lengths(list(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -181,8 +212,7 @@ class Count(_Task):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        wanted = None if self.wanted is None else _value(self.wanted)
-        return job.count(self.num_partitions, wanted, self.bounded)
+        return job.count(self.num_partitions, _value_if_given(self.wanted), self.bounded)
 
 
 @dataclass(frozen=True)
@@ -246,10 +276,14 @@ class Name(_OfRows):
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.name(_value(self.released))
+        return job.name(_value(self.released), _value_if_given(self.left_out))
 
 
 def _value(shared: Any) -> bytes:
     """Return the sealed bytes: from a broadcast, or the bytes that stand in for one."""
     value: bytes = shared if isinstance(shared, bytes) else shared.value
     return value
+
+
+def _value_if_given(shared: Any) -> bytes | None:
+    return None if shared is None else _value(shared)

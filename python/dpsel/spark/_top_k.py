@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core
 from dpsel._request import priced, request_of_rows
@@ -12,9 +12,10 @@ from dpsel.exceptions import DataError
 from dpsel.release import TopKRelease
 from dpsel.spark._cluster import Cluster
 from dpsel.spark._errors import own_errors
-from dpsel.spark._frames import checked_frame, checked_tokenizer, named_columns
+from dpsel.spark._frames import checked_frame, checked_list, checked_tokens, named_columns
 from dpsel.spark._release import SparkTopKRelease
-from dpsel.spark._schema import arrow_schema
+from dpsel.spark._schema import arrow_schema, with_tokens
+from dpsel.spark._steps import Steps
 
 if TYPE_CHECKING:
     import os
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dpsel.mechanisms import TopKMechanism
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._encryption import Unencrypted
+    from dpsel.typing import Neighbours, Progress, Tokenizer
 
 __all__ = ["select_top_k"]
 
@@ -40,9 +42,10 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
     ordered: bool = True,
     counts: PublishedCounts = None,
     max_items_per_user: int | None = None,
-    neighbours: Literal["add_remove", "swap"] = "add_remove",
+    neighbours: Neighbours = "add_remove",
     ngrams: tuple[int, int] | None = None,
-    tokenizer: Literal["words", "chars", "subwords"] | None = None,
+    tokenizer: Tokenizer | None = None,
+    progress: Progress | bool | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
     secret_file: str | os.PathLike[str] | None = None,
@@ -62,15 +65,19 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         k: Number of items.
         privacy: The guarantee.
         mechanism: How to pick. ``"auto"`` decides by the other arguments alone, and the report says why.
-        domain: The items that can be picked, a public list, which has to fit on the driver. Its types are
-            checked as for [`select_top_k`][dpsel.select_top_k], before any row is read.
+        domain: The items that can be picked, a public list, which has to fit on the driver; a Spark
+            DataFrame with the item columns is brought there. Its types are checked as for
+            [`select_top_k`][dpsel.select_top_k], before any row is read.
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: A budget publishes noisy counts of the items, on top of ``privacy``, as for
             [`select_top_k`][dpsel.select_top_k]; ``"free"`` those that the mechanism has anyway.
         max_items_per_user: If given, users with more items contribute a random choice of that many.
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
-        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"`` or ``"subwords"``.
+        tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
+            which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+        progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
+            step.
         num_partitions: Number of partitions into which users and items are divided, as for
             [`select_partitions`][dpsel.select_partitions].
         unencrypted: What to do where Spark's settings leave something of the release unencrypted on disks,
@@ -95,18 +102,20 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         k=k,
         privacy=privacy,
         mechanism=mechanism,
-        domain=domain,
+        domain=checked_list("domain", domain, columns),
         ordered=ordered,
         counts=counts,
         max_items_per_user=max_items_per_user,
         neighbours=neighbours,
         ngrams=ngrams,
-        tokenizer=checked_tokenizer(tokenizer),
+        tokenizer=tokenizer,
     )
-    key = checked_test_key(insecure_test_key)
+    key, tokens = checked_test_key(insecure_test_key), checked_tokens(tokenizer, ngrams)
+    steps = Steps(progress, request)
     request.calibrate()
     frame = checked_frame(data, "select_top_k")
     schema = arrow_schema(frame, columns)
+    schema = schema if tokens is None else with_tokens(schema, columns.items, tokens)
     top_k = _core.ExchangeTopK(request.json, schema, test_key=key, domain=request.public_table)
     cluster = Cluster.checked(
         frame,
@@ -114,9 +123,11 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         num_partitions=num_partitions,
         unencrypted=unencrypted,
         secret_file=secret_file,
+        job=top_k.job,
+        tokens=tokens,
     )
     with begin_call(privacy, counts=priced(counts), neighbours=neighbours, private=key is None) as payment:
-        answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen), "pyarrow")
+        answer = TopKRelease.from_core(_run(top_k, cluster, schema, request.chosen, steps), "pyarrow")
         payment.settle(answer.report)
     return SparkTopKRelease(answer, frame.sparkSession)
 
@@ -127,13 +138,18 @@ def _run(
     cluster: Cluster,
     schema: Any,
     reason: str | None,
+    steps: Steps,
 ) -> _core.Release:
     """Run the jobs of a release."""
     job = top_k.job
-    with cluster.dataflow(job) as flow:
+    steps.begin(job.rounds)
+    with cluster.dataflow(job, steps) as flow:
         draw = top_k.draw(_counted(flow, top_k))
+        steps.end_rounds()
         named = flow.names(job.released_set(draw.items)) if top_k.looks_up(schema) else []
-        return top_k.publish(named, draw, schema, reason)
+        made = top_k.publish(named, draw, schema, reason)
+    steps.end()
+    return made
 
 
 def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:

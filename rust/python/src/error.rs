@@ -83,3 +83,10 @@ pub(crate) fn quoted_path(path: PathBuf) -> String {
 pub(crate) fn internal(what: &str) -> PyErr {
     python::InternalError::new_err(format!("internal error: {what}; please report this"))
 }
+
+/// The system's limit of memory or of threads does not allow a job even one thread of its own.
+pub(crate) fn no_thread() -> PyErr {
+    python::MemoryLimitError::new_err(
+        "the operating system starts no thread: its limit of memory or of threads is reached; raise it, see ulimit -a",
+    )
+}

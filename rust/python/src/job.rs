@@ -13,6 +13,9 @@ use crate::error::{guarded, to_python};
 use crate::place::{Beyond, Place};
 use crate::request::{Lists, parse_with_table};
 
+/// The most threads. More would only wait for each other, and starve the machine.
+const MOST_THREADS: u64 = 1024;
+
 /// One call apart from its data. It says its task.
 #[pyclass(frozen, module = "dpsel._core")]
 pub(crate) struct Job {
@@ -56,6 +59,10 @@ impl Job {
         let threads = threads.map(|n| at_least_one("threads", n, "leave it out to use every core"));
         let limit = memory_limit.map(|n| at_least_one("memory_limit", n, "it counts bytes"));
         let (threads, memory_limit) = (threads.transpose()?, limit.transpose()?);
+        if let Some(threads) = threads.filter(|threads| threads.get() > MOST_THREADS) {
+            let fix = "leave it out to use every core";
+            return Err(to_python(Error::parameter("threads", "at most 1024", threads, fix)));
+        }
         let scratch_limit =
             scratch_limit.map(|n| at_least_one("scratch_limit", n, "it counts bytes")).transpose()?;
         let has_lists = [public_table, excluded, public_items].iter().any(Option::is_some);

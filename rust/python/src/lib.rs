@@ -17,6 +17,7 @@ mod kinds;
 mod link;
 mod members;
 mod moments;
+mod named_row;
 mod objects;
 mod pair_columns;
 mod pairs;

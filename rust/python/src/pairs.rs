@@ -11,6 +11,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList,
 
 use crate::error::{internal, to_python};
 use crate::foreign::{close, replaced};
+use crate::named_row::NamedRow;
 use crate::pair_columns::Column;
 use crate::producer::Producer;
 
@@ -145,10 +146,14 @@ impl Pairs {
     }
 
     fn split<'py>(&self, pair: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        if let Ok(tuple) = pair.cast::<PyTuple>()
+        if let Ok(tuple) = pair.cast_exact::<PyTuple>()
             && tuple.len() == 2
         {
             return Ok((tuple.get_item(0)?, tuple.get_item(1)?));
+        }
+        // Before positions: a row may have its fields in any order, and a user must not be taken for an item.
+        if let Some(row) = NamedRow::of(pair)? {
+            return Ok((self.named(&row, &self.users)?, self.named(&row, &self.items)?));
         }
         let scalar = pair.is_instance_of::<PyString>()
             || pair.is_instance_of::<PyBytes>()
@@ -166,6 +171,23 @@ impl Pairs {
             "yield (user, item) or (user, [items]); for a table pass the table itself"
         };
         Err(shape(format!("the element at position {} is not a pair", self.position), fix))
+    }
+
+    /// The value of a row in the columns of a user or an item: a tuple if there are several.
+    fn named<'py>(&self, row: &NamedRow<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyAny>> {
+        let value = |column: &Column| {
+            row.value(column.name())?.ok_or_else(|| {
+                shape(
+                    format!("the row at position {} has names of fields, and none is that of a column", self.position),
+                    "set user= and item= to the names of two of its fields, or yield plain tuples (user, item)",
+                )
+            })
+        };
+        if let [column] = columns {
+            return value(column);
+        }
+        let values: Vec<_> = columns.iter().map(value).collect::<PyResult<_>>()?;
+        Ok(PyTuple::new(row.py(), values)?.into_any())
     }
 
     fn take_batch(&mut self) -> PyResult<RecordBatch> {

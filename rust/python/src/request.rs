@@ -18,6 +18,13 @@ pub(crate) fn parse_select(json: &str) -> PyResult<SelectRequest> {
     guarded(|| Request::from_json(json)?.into_select())
 }
 
+/// A request of a selection with its public lists, checked.
+pub(crate) fn parse_select_with(json: &str, lists: &Lists<'_, '_>) -> PyResult<SelectRequest> {
+    let mut request = parse_select(json)?;
+    lists.read_to(&mut request)?;
+    Ok(request)
+}
+
 /// A request of a top-k, checked.
 pub(crate) fn parse_top_k(json: &str) -> PyResult<TopKRequest> {
     guarded(|| Request::from_json(json)?.into_top_k())
@@ -27,6 +34,17 @@ pub(crate) fn parse_top_k(json: &str) -> PyResult<TopKRequest> {
 pub(crate) struct Lists<'a, 'py> {
     pub(crate) excluded: Option<&'a Bound<'py, PyAny>>,
     pub(crate) public: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Lists<'_, '_> {
+    fn read_to(&self, request: &mut SelectRequest) -> PyResult<()> {
+        let read = |list: Option<&Bound<'_, PyAny>>, argument| {
+            list.map(|pairs| read_list_of(pairs, &request.columns, argument)).transpose()
+        };
+        let (excluded, public) = (read(self.excluded, "exclude=")?, read(self.public, "public_items=")?);
+        (request.excluded, request.public) = (excluded.map(Arc::new), public.map(Arc::new));
+        Ok(())
+    }
 }
 
 /// A request with its public table: preferences for a selection, the list of items for a top-k.
@@ -40,12 +58,7 @@ pub(crate) fn parse_with_table(
         Request::Select(request) => {
             request.prior = table.map(|pairs| read_prior(pairs, &request.columns)).transpose()?.map(Arc::new);
             request.item_order().map_err(to_python)?;
-            let read = |list: Option<&Bound<'_, PyAny>>, argument| {
-                list.map(|pairs| read_list_of(pairs, &request.columns, argument)).transpose()
-            };
-            let (excluded, public) =
-                (read(lists.excluded, "exclude=")?, read(lists.public, "public_items=")?);
-            (request.excluded, request.public) = (excluded.map(Arc::new), public.map(Arc::new));
+            lists.read_to(request)?;
         }
         Request::TopK(request) => {
             request.listed = table.map(|pairs| list_of(request, pairs)).transpose()?.map(Arc::new);

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use dpsel_core::Error;
@@ -14,7 +14,7 @@ use dpsel_core::task::{self, Outcome};
 use pyo3::prelude::*;
 
 use crate::ending;
-use crate::error::{internal, to_python};
+use crate::error::{internal, no_thread, to_python};
 use crate::job::Job;
 use crate::place::Place;
 
@@ -79,14 +79,14 @@ impl Running {
         let Place { control, scratch } = job.place(py, false)?;
         let (control, leftovers) = control.with_leftovers();
         let run = work(source, job, Place { control: control.clone(), scratch })?;
-        let thread = std::thread::Builder::new()
+        let thread = Builder::new()
             .name("dpsel".into())
             .spawn(move || {
                 send_outcome(&sender, run);
                 // Nothing that is freed panics. A panic would have nobody to tell.
                 let _ = caught(|| leftovers.free());
             })
-            .map_err(|_| internal("the operating system started no thread"))?;
+            .map_err(|_| no_thread())?;
         Ok(Self { thread: Some(thread), result: Mutex::new(result), control })
     }
 
@@ -151,11 +151,12 @@ pub(crate) fn interruptible<T: Send>(
     py.detach(|| {
         std::thread::scope(|scope| {
             let (sender, result) = sync_channel(1);
-            scope.spawn(move || {
+            let work = move || {
                 let ended = caught(work).unwrap_or(Err(Error::Internal("the work panicked")));
                 // The receiver waits for this.
                 let _ = sender.send(ended);
-            });
+            };
+            Builder::new().spawn_scoped(scope, work).map_err(|_| no_thread())?;
             let mut stopped = None;
             loop {
                 match result.recv_timeout(TICK) {

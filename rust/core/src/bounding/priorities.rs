@@ -7,7 +7,7 @@ use crate::random::{CodedWords, Digest, PairWords, Purpose, ReleaseKey, code_of,
 pub(crate) const AHEAD: usize = 4;
 
 /// Puts items of a user in the order of PRF(key, "bound", user, item), whose words are distinct.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Priorities(PairWords);
 
 impl Priorities {

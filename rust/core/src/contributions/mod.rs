@@ -38,7 +38,7 @@ pub use order::ItemOrder;
 pub(crate) use order::RowOrder;
 pub(crate) use pieces::{Piece, Start};
 pub use read::read;
-pub(crate) use read::{read_in_order, read_with_list, row_order};
+pub(crate) use read::{read_in_order, row_order};
 pub(crate) use refill::Refill;
 pub(crate) use straight::{Runs, Straight, Way as StraightWay};
 pub(crate) use totals::{Later, Totals};

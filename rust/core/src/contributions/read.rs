@@ -3,7 +3,7 @@
 use super::order::RowOrder;
 use super::{Contributions, ContributionsBuilder, ItemOrder};
 use crate::Result;
-use crate::ingest::{Columns, ListedTypes, OpenSource, Prior, PublicList, Source};
+use crate::ingest::{Columns, OpenSource, Prior, Source};
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 
@@ -21,37 +21,7 @@ pub fn read(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Contributions> {
-    read_opened(OpenSource::open(source, columns, control)?, columns, order, key, control)
-}
-
-/// As [`read`], with the list of a top-k. The list is checked before any row is read; it is returned as rows to be
-/// read, with the types in which its items come back.
-///
-/// # Errors
-/// As [`read`], and [`crate::Error::Schema`] if items of the list cannot be items of the data.
-pub(crate) fn read_with_list(
-    source: Source,
-    list: Option<&PublicList>,
-    columns: &Columns,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<(Contributions, Option<(Source, ListedTypes)>)> {
     let source = OpenSource::open(source, columns, control)?;
-    let list = list.map(|list| list.in_types_of(source.layout(), columns)).transpose()?;
-    Ok((read_opened(source, columns, None, key, control)?, list))
-}
-
-/// As [`read`], from a source that is open.
-///
-/// # Errors
-/// As [`read`].
-fn read_opened(
-    source: OpenSource,
-    columns: &Columns,
-    order: Option<ItemOrder<&Prior>>,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<Contributions> {
     let order = row_order(order, columns, &source, key)?;
     read_in_order(source, &order, key, control)
 }

@@ -1,21 +1,16 @@
-//! The items that some round can release, and the users pruned to them.
+//! The items that some round can release, by code.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use super::numbering::Hashes;
-use super::pruned::Block;
-use crate::accounting::L0Bound;
-use crate::bounding::{AHEAD, Priorities};
-use crate::exchange::{ByDigest, Chances};
+use crate::exchange::{ByDigest, Chances, NO_CODE};
 use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest};
+use crate::random::Digest;
 use crate::runtime::memory::Growing;
 
 /// Finds the items that some round can release, and gives codes to them.
 pub(super) struct Coding<'a> {
-    pub(super) bound: L0Bound,
-    pub(super) priorities: Priorities,
     pub(super) chances: Chances,
     /// The hashes of frequent items, and the users of each.
     pub(super) hashes: Hashes,
@@ -43,9 +38,6 @@ pub(super) struct Met {
     others: ByDigest<u32>,
     pub(super) candidates: Growing<u128>,
 }
-
-/// The place of an item that no round can release.
-const NO_CODE: u32 = u32::MAX;
 
 /// The most candidates, whose codes have 32 bits, and the bytes of each.
 const MOST: usize = 1 << 31;
@@ -149,33 +141,5 @@ impl Coding<'_> {
                 found[first + place] = met.meet(of_hashes[place], item, is_candidate);
             }
         }
-    }
-
-    /// Prune a user: what stays are the candidates with fewer than `bound` other items before them.
-    pub(super) fn prune(
-        &self,
-        user: Digest,
-        (items, places): (&[Digest], &mut [u32]),
-        codes_of: &[u32],
-        (block, keyed): (&mut Block, &mut CodedWords),
-    ) {
-        let bound = self.bound.get() as usize;
-        let (total, code) = (codes(places.len()), |place: &u32| codes_of[*place as usize]);
-        if places.len() <= bound {
-            return block.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
-        }
-        let is_other = |place: &u32| code(place) == NO_CODE;
-        for first in [bound.saturating_mul(AHEAD), usize::MAX] {
-            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
-            let others = places[..ordered].iter().filter(|place| is_other(place)).count();
-            if others >= bound || ordered >= places.len() {
-                break;
-            }
-        }
-        // The rank of the first item of which nothing is ever kept, as of all behind it.
-        let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
-        let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
-        let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
-        block.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
     }
 }

@@ -10,21 +10,31 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::candidates::{Coding, Met, most_candidates};
 use super::numbering::Hashes;
-use super::pruned::{Block, Columns, Pruned, Sums};
 use super::rounds::{PLAIN, Rounds};
 use super::stages::parts;
-use crate::bounding::{ItemSet, Priorities};
+use crate::Result;
+use crate::accounting::L0Bound;
+use crate::bounding::ItemSet;
 use crate::contributions::ItemCode;
-use crate::exchange::{Decisions, OnItems, Packed, Partition, Weights, checked_weight};
+use crate::exchange::{
+    CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights,
+};
 use crate::random::Digest;
-use crate::rounds::Round;
+use crate::rounds::{Deciding, Round, checked_weight};
+use crate::runtime::memory::Growing;
 use crate::scratch::{Spool, Stored};
-use crate::{Error, Result};
 
 /// Rows of a block, about.
 const BLOCK_ROWS: usize = 1 << 15;
 /// Items that are decided together.
 const DECIDED: usize = 1 << 14;
+
+/// Pruned users in scratch, and the candidates by code.
+struct OnCandidates {
+    users: Stored,
+    candidates: Growing<u128>,
+    bound: L0Bound,
+}
 
 impl Rounds<'_> {
     /// The decisions of all rounds, given the user counts of frequent items, and so much room for items.
@@ -44,14 +54,11 @@ impl Rounds<'_> {
     }
 
     /// Prune all users.
-    fn pruned(&self, contributions: &Stored, frequent: Vec<(u32, u32)>, room: usize) -> Result<Pruned> {
-        let spec = self.job.spec();
-        let bound = spec.bound.ok_or(Error::Internal("rounds without a bound"))?;
+    fn pruned(&self, contributions: &Stored, frequent: Vec<(u32, u32)>, room: usize) -> Result<OnCandidates> {
+        let bound = self.job.spec().kept()?;
         let (hashes, users) = Hashes::new(frequent);
         let met = Met::new(users.len());
         let coding = Coding {
-            bound,
-            priorities: Priorities::new(self.job.key()),
             chances: self.job.chances()?,
             hashes,
             users: &users,
@@ -62,17 +69,17 @@ impl Rounds<'_> {
             begun: AtomicUsize::new(0),
             needed: AtomicUsize::new(0),
         };
-        let blocks = Spool::new(self.scratch)?;
+        let (pruner, blocks) = (Pruner::new(bound, self.job.key()), Spool::new(self.scratch)?);
         self.stages.each_partition(
             contributions,
-            || (Pruner::new(self), self.stages.writer(&blocks)),
-            |(pruner, writer), number, values| {
+            || (PruningBuffers::new(self), self.stages.writer(&blocks)),
+            |(buffers, writer), number, values| {
                 if coding.needed.load(Ordering::Relaxed) > 0 {
                     return Ok(());
                 }
                 coding.begun.fetch_add(1, Ordering::Relaxed);
-                pruner.partition.read(contributions, values, self.stages.control)?;
-                pruner.run(&coding, |packed| writer.push(number, packed))
+                buffers.partition.read(contributions, values, self.stages.control)?;
+                buffers.prune(&pruner, &coding, |packed| writer.push(number, packed))
             },
             |(_, mut writer)| writer.flush(),
         )?;
@@ -81,33 +88,32 @@ impl Rounds<'_> {
             return Err(self.stages.memory.exceeded(needed, PLAIN));
         }
         let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(Pruned { blocks: blocks.stored(), items: met.candidates, bound })
+        Ok(OnCandidates { users: blocks.stored(), candidates: met.candidates, bound })
     }
 
     /// The decisions of all rounds on pruned users.
-    fn on_candidates(&self, pruned: &Pruned) -> Result<Packed> {
-        let mut removed = ItemSet::new();
-        let mut released = Packed::default();
-        for (number, round) in (0_u32..).zip(&self.job.spec().calibration.rounds) {
-            let sums = self.weights(round, pruned, &removed)?;
-            released =
-                released.with(&self.held_bytes(self.decide(number, pruned, &sums, &mut removed)?)?);
+    fn on_candidates(&self, pruned: &OnCandidates) -> Result<Packed> {
+        let (mut removed, mut released) = (ItemSet::new(), Packed::default());
+        for turn in self.job.turns()?.each() {
+            let sums = self.weights(turn.round, pruned, &removed)?;
+            let decided = decide(&turn.deciding()?, pruned, &sums, &mut removed)?;
+            released = released.with(&self.held_bytes(decided)?);
             self.stages.control.end_phase();
         }
         Ok(released)
     }
 
     /// The weight of each candidate in a round. Users are read once for each range of candidates.
-    fn weights(&self, round: &Round, pruned: &Pruned, removed: &ItemSet) -> Result<Vec<u64>> {
-        let (items, summed) = (pruned.items.len(), self.stages.memory.summed);
-        let all = Mutex::new(vec![0_u64; items]);
-        for first in (0..items).step_by(summed) {
-            let range = first..items.min(first + summed);
+    fn weights(&self, round: &Round, pruned: &OnCandidates, removed: &ItemSet) -> Result<Vec<u64>> {
+        let (candidates, summed) = (pruned.candidates.len(), self.stages.memory.summed);
+        let all = Mutex::new(vec![0_u64; candidates]);
+        for first in (0..candidates).step_by(summed) {
+            let range = first..candidates.min(first + summed);
             self.stages.each_value(
-                &pruned.blocks,
-                || (Weights::new(round), Sums::new(items, range.clone())),
+                &pruned.users,
+                || (Weights::new(round), CandidateSums::new(candidates, range.clone())),
                 |(weights, sums), _, packed| {
-                    Columns::of(packed)?.weigh(pruned.bound.get(), weights, removed, sums)
+                    PackedPruned::of(packed)?.weigh(pruned.bound.get(), weights, removed, sums)
                 },
                 |(_, sums)| {
                     sums.add_to(&mut all.lock().unwrap_or_else(PoisonError::into_inner));
@@ -117,66 +123,66 @@ impl Rounds<'_> {
         }
         Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
-
-    /// Decide all items of a round. Those that it releases are removed.
-    fn decide(&self, number: u32, pruned: &Pruned, sums: &[u64], removed: &mut ItemSet) -> Result<Vec<u8>> {
-        let (mut decide, mut decided) = (self.job.decide_items(number)?, Vec::new());
-        sums.iter().try_for_each(|sum| checked_weight(*sum).map(drop))?;
-        for first in (0..sums.len()).step_by(DECIDED) {
-            let places = first..sums.len().min(first + DECIDED);
-            let given = places.filter(|place| sums[*place] > 0);
-            let (places, weights): (Vec<usize>, Vec<(Digest, u64)>) =
-                given.map(|place| (place, (pruned.item(place), sums[place]))).unzip();
-            let before = decided.len();
-            decide.run(&weights, &mut decided)?;
-            let mut released = Decisions::each(&decided[before..])?.map(|(item, _)| item).peekable();
-            for place in places {
-                if released.next_if(|item| *item == pruned.item(place)).is_some() {
-                    removed.insert(ItemCode::from_index(place));
-                }
-            }
-            if released.next().is_some() {
-                return Err(Error::Internal("a round released an item that nobody holds"));
-            }
-        }
-        Ok(decided)
-    }
 }
 
-/// Prunes the users of partitions on one thread. Buffers are kept from partition to partition.
-struct Pruner {
+/// The decisions of a round. The items that it releases are removed.
+fn decide(
+    deciding: &Deciding,
+    pruned: &OnCandidates,
+    sums: &[u64],
+    removed: &mut ItemSet,
+) -> Result<Vec<u8>> {
+    let (candidates, mut decided) = (pruned.candidates.as_slice(), Vec::new());
+    sums.iter().try_for_each(|sum| checked_weight(*sum).map(drop))?;
+    for first in (0..sums.len()).step_by(DECIDED) {
+        let places = first..sums.len().min(first + DECIDED);
+        let given = places.filter(|place| sums[*place] > 0);
+        let (places, weights): (Vec<usize>, Vec<(Digest, u64)>) =
+            given.map(|place| (place, (Digest(candidates[place]), sums[place]))).unzip();
+        deciding.each_released(&weights, |at, noisy| {
+            removed.insert(ItemCode::from_index(places[at]));
+            Decisions::push(weights[at].0, noisy, &mut decided);
+        });
+    }
+    Ok(decided)
+}
+
+/// The buffers of one thread that prunes users, kept from partition to partition.
+struct PruningBuffers {
     partition: Partition,
     codes: Vec<u32>,
-    block: Block,
+    pruned: PrunedUsers,
     packed: Vec<u8>,
 }
 
-impl Pruner {
+impl PruningBuffers {
     fn new(rounds: &Rounds<'_>) -> Self {
         Self {
             partition: Partition::new(rounds.job.key()),
             codes: Vec::new(),
-            block: Block::default(),
+            pruned: PrunedUsers::default(),
             packed: Vec::new(),
         }
     }
 
     /// Prune all users of the partition.
-    fn run(&mut self, coding: &Coding<'_>, mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let Self { partition, codes, block, packed } = self;
+    fn prune(
+        &mut self,
+        pruner: &Pruner,
+        coding: &Coding<'_>,
+        mut write: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let Self { partition, codes, pruned, packed } = self;
         coding.codes_of(&partition.items, codes);
+        let mut hand_out = |pruned: &mut PrunedUsers| {
+            packed.clear();
+            pruned.take(packed);
+            write(packed)
+        };
         partition.each_user(|items, user, places, keyed| {
-            coding.prune(user, (items, places), codes, (block, keyed));
-            if block.rows() >= BLOCK_ROWS {
-                block.take(packed);
-                write(packed)?;
-            }
-            Ok(())
+            pruner.add(user, (items, places), codes, (pruned, keyed));
+            if pruned.rows() >= BLOCK_ROWS { hand_out(pruned) } else { Ok(()) }
         })?;
-        if block.rows() == 0 {
-            return Ok(());
-        }
-        block.take(packed);
-        write(packed)
+        if pruned.rows() > 0 { hand_out(pruned) } else { Ok(()) }
     }
 }

@@ -17,10 +17,10 @@
 //!
 //! | part | modules |
 //! |---|---|
-//! | what is asked for | `run`, `select`, `count`, `top_k`; requests of a look: `possible`; counts of users beside a release: `counts` |
+//! | what tasks ask for | `run`, `engine`; counts of users beside a release: `counts` |
 //! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
 //! | the rounds | `rounds` |
-//! | plain rounds | `coded`, with `candidates` and `pruned` |
+//! | plain rounds | `coded`, with `candidates` |
 //! | scored rounds | `scored`, with blocks that are `rewritten` |
 //! | codes of items by hash | `numbering` |
 //! | machinery | `stages`, `output`, `by_partition`, `divide`, `memory` |
@@ -31,29 +31,22 @@ mod by_partition;
 mod candidates;
 mod census;
 mod coded;
-mod count;
 mod counts;
 mod divide;
+mod engine;
 mod memory;
 mod names;
 mod numbering;
 mod output;
-mod possible;
-mod pruned;
 mod reading;
 mod rewritten;
 mod rounds;
 mod run;
 mod scored;
-mod select;
 mod stages;
 mod straight;
 #[cfg(test)]
 mod tests;
-mod top_k;
 
-pub use count::users_per_item;
 pub use memory::LEAST;
-pub use run::run;
-pub use select::{can_work, check, select_partitions};
-pub use top_k::top_k_from_rows;
+pub use run::{can_work, check, run};

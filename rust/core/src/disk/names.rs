@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::RecordBatch;
 
 use crate::contributions::{ItemCode, Vocabulary};
-use crate::exchange::{Decisions, items_of};
+use crate::exchange::{ReleasedSet, in_order, of_digests};
 use crate::ingest::{
     Code, Columns, ItemSchema, Key, KeyStore, OpenSource, Payload, Side, Sink, Source, UserCode,
 };
@@ -22,38 +22,35 @@ const BLOCK: usize = 1 << 18;
 const DAMAGED: Error = Error::Internal("names in scratch are damaged");
 
 /// What finds the names of released items.
-#[derive(Clone, Copy)]
 pub(super) struct Lookup<'a> {
-    pub(super) schema: &'a ItemSchema,
+    pub(super) schema: ItemSchema,
     pub(super) columns: &'a Columns,
     pub(super) key: &'a ReleaseKey,
     pub(super) control: &'a Control,
+    /// The source, if it can be read again.
+    pub(super) again: Option<Source>,
+    /// The names of all items, if they are in scratch.
+    pub(super) names: Option<Stored>,
 }
 
 impl Lookup<'_> {
-    /// The digests and columns of released items, in one order: from scratch, from a second read of files, or from
-    /// their digests. An item without a name is left out.
+    /// Columns of these items, in their order: from scratch, from a second read of files, or from their digests.
     ///
     /// # Errors
-    /// As for the first read; [`Error::File`] if scratch cannot be read; an interruption.
-    pub(super) fn items(
-        self,
-        released: &Decisions,
-        again: Option<Source>,
-        names: Option<&Stored>,
-    ) -> Result<(Vec<Digest>, RecordBatch)> {
-        let Self { schema, columns, key, control } = self;
+    /// As for the first read; [`Error::File`] if scratch cannot be read; [`Error::Source`] if files have other items now;
+    /// an interruption.
+    pub(super) fn items(self, items: &[Digest]) -> Result<RecordBatch> {
+        let Self { schema, columns, key, control, again, names } = self;
+        let wanted = ReleasedSet::list(items);
         let names = match (names, again) {
-            (Some(names), _) => names_in_scratch(names, released, control)?,
+            (Some(names), _) => names_in_scratch(&names, items, &wanted, control)?,
             (None, Some(files)) if schema.integer_kind().is_none() => {
-                names_in_files(files, columns, released, key, control)?
+                names_in_files(files, columns, &wanted, key, control)?
             }
-            (None, Some(_) | None) => {
-                return items_of(released.iter().map(|(item, _)| item).collect(), &[], schema, key);
-            }
+            (None, Some(_) | None) => return of_digests(items, &schema, key),
         };
-        let items = names.decode(schema, key)?;
-        Ok((names.digests, items))
+        let found = names.decode(&schema, key)?;
+        in_order(items, (names.digests, found))
     }
 }
 
@@ -109,7 +106,12 @@ pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_>) -> Re
 ///
 /// # Errors
 /// [`Error::File`] if scratch cannot be read; an interruption.
-fn names_in_scratch(stored: &Stored, released: &Decisions, control: &Control) -> Result<Names> {
+fn names_in_scratch(
+    stored: &Stored,
+    items: &[Digest],
+    wanted: &ReleasedSet,
+    control: &Control,
+) -> Result<Names> {
     let (mut names, mut block) = (Names::default(), Vec::new());
     for at in 0..stored.values().len() {
         control.check()?;
@@ -121,14 +123,14 @@ fn names_in_scratch(stored: &Stored, released: &Decisions, control: &Control) ->
             let len = usize::try_from(u64::from_le_bytes(*len)).map_err(|_| DAMAGED)?;
             let (name, tail) = tail.split_at_checked(len).ok_or(DAMAGED)?;
             let item = Digest(u128::from_le_bytes(*item));
-            if released.contains(item) {
+            if wanted.contains(item) {
                 names.add(item, |keys| keys.extend_bytes(std::iter::once(name)));
             }
             rest = tail;
         }
     }
-    for (item, _) in released.iter() {
-        names.add(item, |keys| keys.extend_bytes(std::iter::once([].as_slice())));
+    for item in items {
+        names.add(*item, |keys| keys.extend_bytes(std::iter::once([].as_slice())));
     }
     Ok(names)
 }
@@ -140,7 +142,7 @@ fn names_in_scratch(stored: &Stored, released: &Decisions, control: &Control) ->
 fn names_in_files(
     source: Source,
     columns: &Columns,
-    released: &Decisions,
+    wanted: &ReleasedSet,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Names> {
@@ -148,13 +150,13 @@ fn names_in_files(
     let apart = Control::new(control.threads().try_into().ok(), None);
     let source = OpenSource::open(source, columns, &apart)?;
     let found = Mutex::new(Names::default());
-    source.deliver(key, &apart, || Finder { released, found: &found, control, rows: Vec::new() })?;
+    source.deliver(key, &apart, || Finder { wanted, found: &found, control, rows: Vec::new() })?;
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Takes the keys of released items from rows, and gives no codes.
 struct Finder<'a> {
-    released: &'a Decisions,
+    wanted: &'a ReleasedSet,
     found: &'a Mutex<Names>,
     control: &'a Control,
     rows: Vec<usize>,
@@ -172,7 +174,7 @@ impl Sink for Finder<'_> {
             return Ok(());
         }
         self.rows.clear();
-        self.rows.extend((0..digests.len()).filter(|row| self.released.contains(digests[*row])));
+        self.rows.extend((0..digests.len()).filter(|row| self.wanted.contains(digests[*row])));
         if !self.rows.is_empty() {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             for &row in &self.rows {

@@ -18,14 +18,14 @@ const HELD: u64 = 4;
 const COUNTED: u64 = 24;
 
 /// What rounds hold in memory for each limit, and what to do instead of raising it.
-pub(super) type Held = (&'static str, &'static str);
-pub(super) const PLAIN: Held = ("the items that may be released", "run it with dpsel.spark");
-const SCORED: Held = ("the items of several users", "pass mechanism=dpsel.Sips(), which holds fewer items");
+pub(super) type Holding = (&'static str, &'static str);
+pub(super) const PLAIN: Holding = ("the items that may be released", "run it with dpsel.spark");
+const SCORED: Holding =
+    ("the items of several users", "pass mechanism=dpsel.Sips(), which holds fewer items");
 
 /// The rounds of one release.
-#[derive(Clone, Copy)]
 pub(super) struct Rounds<'a> {
-    pub(super) job: &'a ExchangeJob,
+    pub(super) job: ExchangeJob,
     pub(super) stages: Stages<'a>,
     pub(super) scratch: &'a Scratch,
 }
@@ -63,7 +63,7 @@ impl Rounds<'_> {
         &self,
         counts: &Stored,
         above: u32,
-        (room, bytes, held): (usize, usize, Held),
+        (room, bytes, held): (usize, usize, Holding),
     ) -> Result<Vec<(u32, u32)>> {
         let Stages { memory, control } = self.stages;
         let found = frequent(counts, (above, room / bytes), self.stages)?;

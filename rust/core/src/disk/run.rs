@@ -1,16 +1,50 @@
 //! One entry for every task.
 
-use super::count::users_per_item;
-use super::select::select_partitions;
-use super::top_k::top_k_from_rows;
-use crate::Result;
+use super::engine::DiskEngine;
+use super::memory::LEAST;
+use super::stages::Stages;
+use crate::error::quoted_path;
+use crate::exchange::{Beyond, check_order};
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
 use crate::scratch::ScratchSpace;
-use crate::task::{Outcome, Release, Request};
+use crate::task::{self, Outcome, Request, run_on};
+use crate::{Error, Result, Size};
 
-/// As [`task::run`](crate::task::run). Rows that exceed the memory limit go to scratch, and the outcome is the same.
+/// Refuse settings with which the disk engine cannot run, before any row is read.
+///
+/// # Errors
+/// [`Error::Incompatible`] for a mechanism that has no stages, or without a memory limit; [`Error::InvalidParameter`]
+/// for a memory limit below [`LEAST`] or a path that is no folder.
+pub fn check(request: &Request, memory_limit: Option<u64>, space: &ScratchSpace) -> Result<()> {
+    check_mechanism(request)?;
+    let Some(limit) = memory_limit else {
+        return Err(Error::Incompatible {
+            what: "scratch= takes the rows beyond memory_limit=, which is not given".into(),
+            fix: "give memory_limit=, such as half of the memory that is free",
+        });
+    };
+    if limit < LEAST {
+        let rule = "at least 64 MiB with scratch=";
+        return Err(Error::parameter("memory_limit", rule, Size(limit), "raise it, or leave scratch= out"));
+    }
+    if space.folder.is_dir() {
+        return Ok(());
+    }
+    let rule = "a folder that exists";
+    Err(Error::parameter("scratch", rule, quoted_path(&space.folder), "make it, or name another one"))
+}
+
+/// Whether a job can work from the disk, within a memory limit if one is given.
+#[must_use]
+pub fn can_work(request: &Request, memory_limit: Option<u64>) -> bool {
+    check_mechanism(request).is_ok() && memory_limit.is_none_or(|limit| limit >= LEAST)
+}
+
+/// As [`task::run`]. Rows that exceed the memory limit go to scratch, and the outcome is the same.
+///
+/// Without a memory limit nothing goes to scratch.
 ///
 /// # Errors
 /// See [`crate::Error`].
@@ -21,12 +55,19 @@ pub fn run(
     control: &Control,
     space: ScratchSpace,
 ) -> Result<Outcome> {
-    let released = |release: Release| Outcome::Release(Box::new(release));
+    check_mechanism(request)?;
+    let Some(limit) = control.memory_limit() else {
+        return task::run(source, request, key, control);
+    };
+    Stages::within(limit, control, |stages| {
+        run_on(&DiskEngine::new(key, stages, space)?, source, request, key)
+    })
+}
+
+/// Refuse a mechanism that does not run on the disk.
+fn check_mechanism(request: &Request) -> Result<()> {
     match request {
-        Request::Select(request) => select_partitions(source, request, key, control, space).map(released),
-        Request::Count(request) => {
-            users_per_item(source, request, key, control, space).map(Outcome::UsersPerItem)
-        }
-        Request::TopK(request) => top_k_from_rows(source, request, key, control, space).map(released),
+        Request::Select(request) => check_order(request, Beyond::Disk),
+        Request::Count(_) | Request::TopK(_) => Ok(()),
     }
 }

@@ -145,7 +145,7 @@ impl Stages<'_> {
         key: &ReleaseKey,
     ) -> Result<Vec<u64>> {
         let (lengths, counted) = (Lengths::new(sizes.to_vec()), Collected::default());
-        self.run(contributions, || Ok(Gather::new(&lengths, key, self.memory.sizes)), || &counted)?;
+        self.run(contributions, || Ok(Gather::new(lengths.clone(), key, self.memory.sizes)), || &counted)?;
         Ok(lengths.total(counted.packed().bytes()))
     }
 }

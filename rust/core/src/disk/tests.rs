@@ -7,18 +7,18 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, String
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::engine::DiskEngine;
 use super::memory::Memory;
 use super::names::Lookup;
-use super::select::select_within;
 use super::stages::Stages;
 use super::*;
 use crate::exchange::tests::caps::rare_and_common;
-use crate::exchange::{Decisions, Selection, Sizes};
+use crate::exchange::{ExchangeJob, Sizes};
 use crate::ingest::{PublicList, Source, item_schema};
 use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use crate::runtime::Control;
 use crate::scratch::ScratchSpace;
-use crate::task::{self, Calibrated, ListStamp, Release, Request, SelectRequest};
+use crate::task::{self, Calibrated, JobSpec, ListStamp, Outcome, Release, Request, SelectRequest, run_on};
 use crate::{Error, Result};
 
 mod counts;
@@ -134,6 +134,18 @@ fn little(table: u64, threads: usize) -> Memory {
     }
 }
 
+/// Run a task with a given division of the memory.
+fn run_within(source: Source, request: &Request, stages: Stages<'_>, space: ScratchSpace) -> Result<Outcome> {
+    run_on(&DiskEngine::new(&key(), stages, space)?, source, request, &key())
+}
+
+fn released(made: Result<Outcome>) -> Result<Release> {
+    match made? {
+        Outcome::Release(release) => Ok(*release),
+        Outcome::UsersPerItem(_) => panic!("numbers of users are no release"),
+    }
+}
+
 fn on_disk(
     source: Source,
     request: &SelectRequest,
@@ -143,7 +155,8 @@ fn on_disk(
 ) -> Result<Release> {
     let folder = tempfile::tempdir().unwrap();
     let space = ScratchSpace { folder: folder.path().into(), limit };
-    let made = select_within(source, request, &key(), Stages { memory, control }, space);
+    let made =
+        released(run_within(source, &Request::Select(request.clone()), Stages { memory, control }, space));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     made
 }
@@ -297,11 +310,11 @@ fn what_fits_into_memory_stays_there() {
 fn a_limit_sends_rows_to_the_disk_and_none_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let rows = some_rows(20_000);
-    let request = request(MECHANISMS[5], From::Integers, 9, 3.0);
+    let request = Request::Select(request(MECHANISMS[5], From::Integers, 9, 3.0));
     let select = |limit, space: u64| {
         let control = Control::new(None, limit);
         let space = ScratchSpace { folder: folder.path().into(), limit: Some(space) };
-        select_partitions(source(&rows, From::Integers, &folder), &request, &key(), &control, space)
+        released(run(source(&rows, From::Integers, &folder), &request, &key(), &control, space))
     };
     let here = select(None, 0).unwrap();
     assert_eq!(select(Some(600_000), u64::MAX).unwrap().items, here.items);

@@ -12,6 +12,8 @@
 //! | [`Weigh`] | pruned contributions | packed weights | [`decided`]; its decisions to every [`Weigh`] of the next round, as a [`ReleasedSet`] |
 //! | [`BlockUsers`] | packed contributions, counts of shared items | blocks of users; sums of weights of shared items | [`WeighBlocks`]; [`Steering`] |
 //! | [`WeighBlocks`] | blocks of users, states of shared items | the same; in the last round decisions | the same |
+//! | [`TakeOut`] | packed contributions, public items | the same without these | the stages of the rounds |
+//! | [`Lengths`] | packed contributions | numbers of users by size | [`Selection::after_a_look`] |
 //! | [`Count`] | packed contributions | packed counts | [`Total`], by item |
 //! | [`Total`] | packed counts | counts | the draw of [`TopK`] |
 //! | [`CountReleased`] | packed contributions, a released set | packed sums | [`NoisyCounts`], by item |
@@ -38,15 +40,18 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use blocks::{Bounded, CodedItems, InParts, MOST_SHARED, SharedItems, Users};
-pub use driver::{Drawn, ExchangeJob, JobSpec, Selection, Steering, TopK, added_up, decided, most_sums};
-pub(crate) use driver::{items_of, runs_in_pieces};
-pub(crate) use items::checked_weight;
+pub(crate) use driver::{Beyond, check_order, in_order, of_digests};
+pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, added_up, decided, most_sums};
 pub use items::{
     Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions,
 };
-pub(crate) use rows::{Chances, Lengths, Packing, Partition, Sizes, Weights, unpacked};
-pub use rows::{Count, CountReleased, Encode, FilterCandidates, Gather, Name, OnUsers, Prune, Weigh};
+pub(crate) use rows::{
+    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Weights,
+    unpacked,
+};
+pub use rows::{
+    Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut, Weigh,
+};
 pub use stage::{Both, Stage};
 pub(crate) use wire::{
     ByDigest, Dictionaries, Lister, Partitions, item_hash, partitioned_batch, partitioned_values,

@@ -18,6 +18,7 @@ use crate::weighting::UNIT;
 
 pub(crate) mod caps;
 mod counts;
+mod options;
 mod simulation;
 mod top_k;
 
@@ -252,12 +253,12 @@ fn a_changed_table_is_noticed() {
     let released = engine.decided(2);
     let mut named = engine.named(&released);
     let unpacked = || Decisions::unpack(&released).unwrap();
-    assert!(selection.publish(&named, unpacked(), None, &schema).is_ok());
+    assert!(selection.publish(&named, &unpacked(), None, &schema).is_ok());
     let last = named.pop().unwrap();
-    let error = selection.publish(&named, unpacked(), None, &schema).unwrap_err();
+    let error = selection.publish(&named, &unpacked(), None, &schema).unwrap_err();
     assert!(matches!(error, crate::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
-    assert!(selection.publish(&named, unpacked(), None, &schema).is_err());
+    assert!(selection.publish(&named, &unpacked(), None, &schema).is_err());
 }
 
 #[test]

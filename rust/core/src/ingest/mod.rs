@@ -37,7 +37,7 @@ pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
 pub use open::{
     Declared, check_files, check_names, check_schema, filter_rows, item_schema, named_files, whole_files,
 };
-pub(crate) use open::{OpenSource, again};
+pub(crate) use open::{OpenSource, again, layout};
 pub(crate) use public::ListedTypes;
 pub use public::{Members, Prior, PublicList};
 pub use source::{Dialect, FileFormat, Source};

@@ -115,7 +115,15 @@ pub(crate) fn again(source: &Source, control: &Control) -> Result<Option<Source>
 /// # Errors
 /// As [`check_schema`].
 pub fn item_schema(schema: &Schema, columns: &Columns) -> Result<ItemSchema> {
-    ColumnLayout::new(schema, columns, INPUT_NAME)?.0.item_schema()
+    layout(schema, columns)?.item_schema()
+}
+
+/// The columns of a table with this schema.
+///
+/// # Errors
+/// As [`check_schema`].
+pub(crate) fn layout(schema: &Schema, columns: &Columns) -> Result<ColumnLayout> {
+    Ok(ColumnLayout::new(schema, columns, INPUT_NAME)?.0)
 }
 
 /// A source whose columns are checked.

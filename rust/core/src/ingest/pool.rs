@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 
 use super::encode::{Chunk, Encoder, Sink};
 use crate::runtime::Control;
@@ -34,8 +35,14 @@ pub(super) fn run<S: Sink>(
 ) -> Result<()> {
     let pool = Pool::new(tasks, threads);
     std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| pool.guarded(|| pool.work(None, control, &mut encoder())));
+        for started in 1..threads {
+            let work = || pool.guarded(|| pool.work(None, control, &mut encoder()));
+            // Where the system starts no further thread, those that run do the work.
+            if Builder::new().spawn_scoped(scope, work).is_err() {
+                pool.lock().producing -= threads - started;
+                pool.changed.notify_all();
+                break;
+            }
         }
         pool.guarded(|| pool.work(pinned, control, &mut encoder()));
     });

@@ -4,6 +4,7 @@
 //! is there if the machines have a secret file. Each term is a pseudorandom function of a key of its own. So the
 //! wrapped key tells nothing to whoever lacks the share or the secret, and a share is independent of the key.
 
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ use crate::{Error, Result};
 
 const BYTES: usize = 32;
 const SALT: usize = 16;
+/// The longest secret file, in bytes.
+const LONGEST: u64 = 1 << 20;
 const DOMAIN: &[u8; 16] = b"dpsel.v1.wrap\0\0\0";
 /// The context of the key that stands for a secret file.
 const SECRET_CONTEXT: &str = "dpsel.v1.secret file that wraps release keys";
@@ -108,14 +111,21 @@ impl Secret {
     /// The secret in a file.
     ///
     /// # Errors
-    /// [`Error::File`] if it cannot be read; [`Error::Incompatible`] if it has fewer than 32 bytes.
+    /// [`Error::File`] if it cannot be read, is no regular file, or has more than 1 MiB; [`Error::Incompatible`] if it
+    /// has fewer than 32 bytes.
     pub fn read(path: &Path) -> Result<Self> {
-        let failed = |error: std::io::Error| Error::File {
-            action: "read",
-            path: path.to_owned(),
-            reason: error.to_string(),
-        };
-        let content = Zeroizing::new(std::fs::read(path).map_err(failed)?);
+        let refused = |reason: String| Error::File { action: "read", path: path.to_owned(), reason };
+        let failed = |error: std::io::Error| refused(error.to_string());
+        // A pipe would be waited for, and a device may never end.
+        if !std::fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(refused("it is no regular file; name a file of random bytes".into()));
+        }
+        let mut content = Zeroizing::new(Vec::new());
+        let file = std::fs::File::open(path).map_err(failed)?;
+        file.take(LONGEST + 1).read_to_end(&mut content).map_err(failed)?;
+        if content.len() as u64 > LONGEST {
+            return Err(refused("it has more than 1 MiB; name a file of random bytes".into()));
+        }
         if content.len() < BYTES {
             return Err(Error::Incompatible {
                 what: format!("secret_file has fewer than {BYTES} bytes, which can be guessed"),

@@ -12,8 +12,6 @@ use arrow_select::take::take;
 
 use crate::counting::{CountedUsers, ROWS_COLUMN, USERS_COLUMN};
 use crate::ingest::sorted;
-use crate::random::ReleaseKey;
-use crate::rounds::Selected;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
 
@@ -108,22 +106,9 @@ fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef
     })
 }
 
-/// Copies the selected items, and nothing else, into fresh columns, sorted by their own values (law 5).
+/// Sorts freshly built columns of the released items by their own values (law 5), each with what is published beside it.
 ///
 /// Last columns hold the noisy weights (f64) and the noisy numbers of users or rows (i64), if they were asked for.
-pub(crate) fn publish(
-    selected: &Selected,
-    with_weights: bool,
-    numbers: Option<Numbers<'_>>,
-    key: &ReleaseKey,
-) -> Result<RecordBatch> {
-    let weights = || selected.items.iter().map(|released| released.weight).collect();
-    let weights: Option<Vec<i64>> = with_weights.then(weights);
-    let items = selected.keys().schema().decode(selected.item_keys(), key)?;
-    publish_columns(&items, Beside { weights: weights.as_deref(), numbers })
-}
-
-/// Sorts freshly built columns of items, each with what is published beside it.
 pub(crate) fn publish_columns(items: &RecordBatch, beside: Beside<'_>) -> Result<RecordBatch> {
     let (items, order) = sorted(items)?;
     let items = match beside.weights {

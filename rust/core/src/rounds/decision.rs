@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::calibration::{Calibration, Round};
+use super::calibration::Calibration;
 use super::rule::Rule;
 use super::scoring::Scoring;
 use super::screening::Screening;
@@ -10,7 +10,7 @@ use crate::noise::{NoisyThreshold, Threshold};
 use crate::numeric::widths::clipped;
 use crate::threshold::Noisy;
 use crate::threshold::curve::Curve;
-use crate::weighting::{FULL_IMPORTANCE, SHARES};
+use crate::weighting::{FULL_IMPORTANCE, SHARES, UNIT};
 use crate::{Error, Result};
 
 /// The state of one item after the earlier rounds.
@@ -43,7 +43,11 @@ impl ItemState {
         self.exposure | u32::from(self.importance) == 0
     }
 
-    /// Whether an item of this weight takes part in a round that does not screen: see [`Decider::takes_part`].
+    /// Whether an item of this weight takes part in a round that does not screen.
+    ///
+    /// An item that nobody holds is never released, because the proofs count only noise on items that somebody holds.
+    /// In scored rounds no item joins a user's set later. So an item with `exposure > 0` was held in the first round,
+    /// even if it gets no weight now.
     #[inline]
     pub(super) fn takes_part(self, weight: u64) -> bool {
         self.exposure > 0 || (weight > 0 && self.importance > 0)
@@ -59,6 +63,20 @@ pub(crate) enum Outcome {
     Abandoned,
     /// The item stays, in this state.
     Kept(ItemState),
+}
+
+/// The largest weight that noise may be added to: 2^32 users of one unit each, or half as many of two.
+const LARGEST: u64 = UNIT << 32;
+
+const NO_ROUND: Error = Error::Internal("there is no such round");
+
+/// The whole weight of an item, if noise may be added to it.
+///
+/// # Errors
+/// [`Error::Capacity`] if it is too large.
+pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
+    let too_many = Error::Capacity { what: "users of one item", limit: 1 << 32 };
+    if weight <= LARGEST { Ok(weight) } else { Err(too_many) }
 }
 
 /// A round, ready to decide items.
@@ -81,7 +99,6 @@ enum Kind {
         screening: Screening,
         noise: Box<NoisyThreshold>,
     },
-    Scoring(Box<ScoredRound>),
 }
 
 /// A scored round, ready to decide items.
@@ -98,11 +115,9 @@ impl Decider {
     /// Prepare the round of this number, counted from 0. `with_weights` asks for noisy weights to publish.
     ///
     /// # Errors
-    /// [`Error::Internal`] if there is no such round; as [`Curve::of`].
+    /// [`Error::Internal`] if there is no such round, or if it ranks or scores; as [`Curve::of`].
     pub(crate) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
-        let Some([earlier @ .., round]) = calibration.rounds.get(..=number as usize) else {
-            return Err(Error::Internal("there is no such round"));
-        };
+        let round = calibration.rounds.get(number as usize).ok_or(NO_ROUND)?;
         let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
         let kind = match &round.rule {
             Rule::Noisy(Noisy { noise, threshold }) => Kind::Noisy {
@@ -115,28 +130,9 @@ impl Decider {
                 Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
             }
             Rule::Ranking(_) => return Err(Error::Internal("a ranking round decides no item")),
-            Rule::Scoring(_) if calibration.scoring().is_none() => {
-                return Err(Error::Internal(
-                    "if one round is scored, all rounds have to be, and the last one needs `publish`",
-                ));
-            }
-            Rule::Scoring(scoring) => {
-                let shares = earlier.iter().filter_map(share).chain([scoring.share]);
-                let left = shares.fold(SHARES, u32::saturating_sub);
-                let noise = *noise_of(scoring.noise);
-                Kind::Scoring(Box::new(ScoredRound { scoring: scoring.clone(), noise, left, with_weights }))
-            }
+            Rule::Scoring(_) => return Err(Error::Internal("a scored round decides items in blocks")),
         };
         Ok(Self { kind, with_weights })
-    }
-
-    /// Whether the round releases items. Plain rounds and the last scored round do.
-    pub(crate) fn may_release(&self) -> bool {
-        match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) => true,
-            Kind::Screening { .. } => false,
-            Kind::Scoring(scored) => scored.is_last(),
-        }
     }
 
     /// Whether noisy weights are published.
@@ -146,24 +142,13 @@ impl Decider {
 
     /// Whether the round draws noise for an item and decides it. An item without part in the round keeps its state.
     ///
-    /// An item that nobody holds is never released, because the proofs count only noise on items that somebody holds.
-    /// In scored rounds no item joins a user's set later. So an item with `exposure > 0` was held in the first round,
-    /// even if it gets no weight now. A screening round draws noise for every item, held or not: only the noisy weight
-    /// may decide whether an item is abandoned.
+    /// A screening round draws noise for every item, held or not: only the noisy weight may decide whether an item is
+    /// abandoned.
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.takes_part(weight),
+            Kind::Noisy { .. } | Kind::Curve(_) => state.takes_part(weight),
             Kind::Screening { .. } => true,
-        }
-    }
-
-    /// Whether an item in this state takes no part in the round, whatever its weight.
-    #[inline]
-    pub(super) fn is_out(&self, state: ItemState) -> bool {
-        match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Scoring(_) => state.is_abandoned(),
-            Kind::Screening { .. } => false,
         }
     }
 
@@ -173,13 +158,11 @@ impl Decider {
         match &self.kind {
             Kind::Noisy { noise, .. } => !noise.releases(weight, word),
             Kind::Curve(curve) => !curve.releases(weight, word),
-            Kind::Screening { .. } | Kind::Scoring(_) => false,
+            Kind::Screening { .. } => false,
         }
     }
 
     /// Decide an item from its state, its weight in grid steps and its pseudorandom word for the round's noise.
-    ///
-    /// In scored rounds the weight is the sum over all rounds so far.
     ///
     /// # Contract
     /// The same arguments give the same outcome on every machine. An item that does not [take part](Self::takes_part)
@@ -202,15 +185,6 @@ impl Decider {
                     importance => Outcome::Kept(ItemState { importance, ..state }),
                 }
             }
-            Kind::Scoring(scored) => scored.decide(state, weight, scored.noise(word)),
-        }
-    }
-
-    /// The scored round; `None` if it is another one.
-    pub(super) fn scored(&self) -> Option<&ScoredRound> {
-        match &self.kind {
-            Kind::Scoring(scored) => Some(scored),
-            Kind::Noisy { .. } | Kind::Curve(_) | Kind::Screening { .. } => None,
         }
     }
 
@@ -226,16 +200,31 @@ impl Decider {
 }
 
 impl ScoredRound {
-    /// The noise of a word.
-    #[inline]
-    pub(super) fn noise(&self, word: u128) -> i64 {
-        self.noise.noisy_weight(0, word)
+    /// Prepare the round of this number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no such round, or if not all rounds are scored.
+    pub(super) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
+        let (rounds, _) = calibration.scoring().ok_or(Error::Internal(
+            "if one round is scored, all rounds have to be, and the last one needs `publish`",
+        ))?;
+        let Some([earlier @ .., scoring]) = rounds.get(..=number as usize) else { return Err(NO_ROUND) };
+        let left = earlier
+            .iter()
+            .fold(SHARES - scoring.share.min(SHARES), |left, earlier| left.saturating_sub(earlier.share));
+        let noise = NoisyThreshold::new(scoring.noise, Threshold::from_steps(0));
+        Ok(Self { scoring: (*scoring).clone(), noise, left, with_weights })
     }
 
     /// The noise of each word, in place of what was in `noises`.
     pub(super) fn noises(&self, words: &[u128], noises: &mut Vec<i64>) {
         noises.clear();
         self.noise.append_noises(words, noises);
+    }
+
+    /// The share of the round.
+    pub(super) fn share(&self) -> u32 {
+        self.scoring.share
     }
 
     /// Whether the round releases items: the last one does.
@@ -280,10 +269,6 @@ fn noise_and_score(state: ItemState, weight: u64, noise: i64) -> (i64, i64) {
     (noise, noise.saturating_add(clipped(weight)))
 }
 
-fn share(round: &Round) -> Option<u32> {
-    round.rule.scoring().map(|scoring| scoring.share)
-}
-
 /// Round a noisy weight down to the threshold plus a multiple of `step`.
 fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
     // A step divides 2^64, so the remainder is right even where the difference wraps.
@@ -295,18 +280,16 @@ fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
 mod tests {
     use super::*;
     use crate::noise::Noise;
-    use crate::numeric::UNIT;
 
     /// The first of two scored rounds, in which items settle at 20 units.
-    fn decider() -> Decider {
+    fn scored() -> ScoredRound {
         let [futility_bound, expected_path, target, settled_bound] =
             [0, 2, 10, 20].map(|units| units * UNIT.cast_signed());
         let (noise, share) = (Noise::Gaussian { sigma: 1.0 }, SHARES / 2);
         let scoring =
             Scoring { share, noise, futility_bound, expected_path, target, settled_bound, publish: None };
         let noise = NoisyThreshold::new(noise, Threshold::from_steps(0));
-        let scored = ScoredRound { scoring, noise, left: SHARES / 2, with_weights: false };
-        Decider { kind: Kind::Scoring(Box::new(scored)), with_weights: false }
+        ScoredRound { scoring, noise, left: SHARES / 2, with_weights: false }
     }
 
     /// A word in the middle: nearly no noise.
@@ -314,14 +297,17 @@ mod tests {
 
     #[test]
     fn an_item_that_is_settled_stays_so() {
-        let decider = decider();
-        let Outcome::Kept(settled) = decider.decide(ItemState::default(), 1000 * UNIT, WORD) else {
-            panic!("not kept");
+        let round = scored();
+        let mut noises = Vec::new();
+        round.noises(&[WORD], &mut noises);
+        let after = |state, weight| {
+            let Outcome::Kept(state) = round.decide(state, weight, noises[0]) else { panic!("not kept") };
+            state
         };
-        assert!(settled.importance == 0 && settled.exposure > 0);
-        assert!(decider.takes_part(settled, 0) && !decider.is_out(settled));
+        let settled = after(ItemState::default(), 1000 * UNIT);
+        assert!(settled.importance == 0 && settled.exposure > 0 && settled.takes_part(0));
         for weight in [1000 * UNIT, 10 * UNIT, 0] {
-            let Outcome::Kept(state) = decider.decide(settled, weight, WORD) else { panic!("not kept") };
+            let state = after(settled, weight);
             assert_eq!((state.importance, state.exposure), (0, settled.exposure));
         }
     }
@@ -333,21 +319,13 @@ mod tests {
         let noise = Box::new(NoisyThreshold::new(noise, threshold));
         let plain = Decider { kind: Kind::Noisy { noise, threshold, step: 1 }, with_weights: false };
         assert!(plain.releases(1, 0) && !plain.releases(0, 0));
-        for decider in [plain, decider()] {
-            let first = ItemState::default();
-            assert!(decider.takes_part(first, 1) && !decider.takes_part(first, 0));
-            assert_eq!(decider.decide(first, 0, 0), Outcome::Kept(first));
-        }
+        let first = ItemState::default();
+        assert!(plain.takes_part(first, 1) && !plain.takes_part(first, 0));
+        assert_eq!(plain.decide(first, 0, 0), Outcome::Kept(first));
     }
 
     #[test]
     fn an_item_that_is_abandoned_takes_no_part() {
-        let decider = decider();
-        assert!(!decider.takes_part(ItemState::ABANDONED, 1000 * UNIT));
-        assert!(decider.is_out(ItemState::ABANDONED) && !decider.is_out(ItemState::default()));
-        assert_eq!(
-            decider.decide(ItemState::ABANDONED, 1000 * UNIT, WORD),
-            Outcome::Kept(ItemState::ABANDONED)
-        );
+        assert!(ItemState::ABANDONED.is_abandoned() && !ItemState::ABANDONED.takes_part(1000 * UNIT));
     }
 }

@@ -1,16 +1,18 @@
 //! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
 //!
-//! [`select_rounds`] is the loop. There are four kinds of round:
+//! [`select_rounds`] is the loop in memory. `turns` has the order of rounds for every engine. There are four kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
 //! * a *ranking* round releases nothing and sets the order of the items for the next round (`Matching`);
 //! * a *scored* round adds its noisy weights to cumulative scores; the last one releases by the scores (`Steered`).
 //!
-//! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them.
+//! Scored rounds have a loop of their own, because each user gives every item a limited weight over all of them. It runs on
+//! blocks of users and items (`block`), here (`scored`), from a disk and on Spark.
 //!
 //! [`Decider`] decides one item in any of them but the ranking ones, here and in the exchange.
 
+mod block;
 mod calibration;
 mod decision;
 mod importance;
@@ -25,16 +27,21 @@ mod scoring;
 mod screening;
 mod select;
 mod selected;
+mod turns;
 
+pub(crate) use block::{
+    BLOCK_ITEMS, Block, BlockRound, Blocks, Driver, Filling, InMemory, ItemBlock, MOST_SHARED, Shared,
+    UserBlock,
+};
 pub use calibration::{Calibration, Round};
-pub(crate) use decision::{Decider, ItemState, Outcome};
+pub(crate) use decision::{Decider, checked_weight};
 pub use lowered::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
-pub(crate) use scored::{Alone, Known, Noises, ScoredDecider};
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
 pub(crate) use select::bytes;
 pub use select::select_rounds;
 pub(crate) use selected::Released;
 pub use selected::Selected;
+pub(crate) use turns::{Deciding, Turns};

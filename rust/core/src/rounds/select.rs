@@ -1,17 +1,17 @@
 //! The loop over the rounds of a mechanism.
 
 use super::calibration::Calibration;
-use super::decision::Decider;
 use super::item_states::ItemStates;
 use super::items::{ByCode, Weighed};
 use super::lowered::Lowered;
 use super::ranked::Ranked;
 use super::scored::{self, score_rounds};
 use super::selected::Selected;
+use super::turns::{Deciding, Turns};
 use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::contributions::Totals;
-use crate::random::{Purpose, ReleaseKey, Words};
+use crate::random::ReleaseKey;
 use crate::runtime::{Control, parallel};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
@@ -57,9 +57,9 @@ pub fn select_rounds(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Selected> {
-    lowered.check(calibration)?;
-    if let Some((scored, publish)) = calibration.scoring() {
-        return score_rounds(contributions, calibration, (&scored, publish), with_weights, key, control);
+    let turns = Turns::new(calibration, (with_weights, lowered), key)?;
+    if let Some((_, publish)) = calibration.scoring() {
+        return score_rounds(contributions, (calibration, publish), with_weights, key, control);
     }
     let codes = contributions.vocabulary().code_bound();
     let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };
@@ -69,28 +69,26 @@ pub fn select_rounds(
     let mut states = ItemStates::new(calibration, codes);
     let (mut removed, mut released) = (ItemSet::new(), Vec::new());
     let mut ranking: Option<Vec<i64>> = None;
-    for (number, round) in (0_u32..).zip(&calibration.rounds) {
+    for turn in turns.each() {
+        let round = turn.round;
         let weighting = (round.weighting, round.rule.quantum());
         let guidance = Guidance { importances: states.importances(), ranking: ranking.take() };
         weigh_round(&mut histogram, &contributions, weighting, guidance, key, control)?;
         if let Some(rule) = round.rule.ranking() {
-            let ranked = Ranked::new((number, rule), &histogram, contributions.vocabulary(), key)?;
+            let ranked = Ranked::new((turn.number, rule), &histogram, contributions.vocabulary(), key)?;
             ranking = Some(ranked.noisy_levels(control)?);
             // The next round writes the weights when most else of it is gone, so these would be in memory beside it.
             histogram = WeightHistogram::new(codes);
             control.end_phase();
             continue;
         }
-        let weighed = Weighed {
-            decider: Decider::new(calibration, number, with_weights)?,
-            words: Words::new(key, Purpose::Noise, number),
-            weights: &ByCode::new(&histogram, contributions.vocabulary()),
-            lowered: lowered.in_round(round),
-        };
+        let (Deciding { decider, words, lowered }, vocabulary) =
+            (turn.deciding()?, contributions.vocabulary());
+        let weights = &ByCode::new(&histogram, vocabulary);
+        let weighed = Weighed { decider, words, weights, lowered };
         let decided = weighed.decide(&mut states, control);
         control.check()?;
-        let is_last = number as usize + 1 == calibration.rounds.len();
-        if !is_last && !decided.is_empty() {
+        if !turn.is_last && !decided.is_empty() {
             decided.items().for_each(|item| removed.insert(item));
             contributions.remove(&removed, control)?;
         }

@@ -1,7 +1,6 @@
 //! What rounds released.
 
 use crate::contributions::{ItemCode, Keys};
-use crate::ingest::Key;
 use crate::random::Digest;
 
 /// The items that the rounds released.
@@ -11,23 +10,25 @@ pub struct Selected {
     pub(super) keys: Keys,
 }
 
-/// A released item.
+/// A released item, and what it is called beside its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Released {
-    pub(crate) item: ItemCode,
+pub(crate) struct Released<N = ItemCode> {
+    pub(crate) item: N,
     pub(crate) digest: Digest,
     /// The noisy weight in grid steps; 0 where weights were not asked for.
     pub(crate) weight: i64,
 }
 
-impl Selected {
-    /// What digests do not tell of the keys.
-    pub(crate) fn keys(&self) -> &Keys {
-        &self.keys
+impl<N> Released<N> {
+    /// The same under another name.
+    pub(super) fn renamed<M>(self, name: impl FnOnce(N) -> M) -> Released<M> {
+        Released { item: name(self.item), digest: self.digest, weight: self.weight }
     }
+}
 
-    /// The key of each item.
-    pub(crate) fn item_keys(&self) -> impl ExactSizeIterator<Item = Key<'_>> + Clone {
-        self.items.iter().map(|released| self.keys.key(released.item, released.digest))
+impl Selected {
+    /// The items, and what their digests do not tell of their keys.
+    pub(crate) fn into_parts(self) -> (Vec<Released>, Keys) {
+        (self.items, self.keys)
     }
 }

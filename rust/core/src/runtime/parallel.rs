@@ -4,6 +4,7 @@
 //! threads have neither problem.
 
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use crate::runtime::{Control, panics};
 
@@ -30,8 +31,9 @@ pub(crate) fn map<T: Send, R: Send>(threads: usize, parts: Vec<T>, job: impl Fn(
     let work = || std::iter::from_fn(next).map(|(at, part)| (at, job(part))).collect::<Vec<_>>();
     let mut results = std::thread::scope(|scope| {
         let (work, caught) = (&work, panics::are_caught());
-        let others: Vec<_> =
-            (1..threads).map(|_| scope.spawn(move || panics::rethrown(caught, work))).collect();
+        // Where the system starts no further thread, those that run do the work.
+        let start = |_| Builder::new().spawn_scoped(scope, move || panics::rethrown(caught, work)).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
         let mut results = work();
         for other in others {
             match other.join() {
@@ -75,8 +77,8 @@ impl<T> Idle<T> {
     }
 
     /// All values that were given back.
-    pub(crate) fn into_values(self) -> Vec<T> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn values_mut(&mut self) -> &mut Vec<T> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

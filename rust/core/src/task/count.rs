@@ -2,9 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::held::{AfterRounds, Engine, Plan};
+use super::in_memory::MemoryEngine;
+use super::select::PublicLists;
 use crate::Result;
-use crate::contributions;
-use crate::ingest::{Columns, Source};
+use crate::contributions::RowOrder;
+use crate::ingest::{Columns, OpenSource, Source};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, PHASES};
 
@@ -39,6 +42,29 @@ pub fn users_per_item(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Vec<(u32, u64)>> {
+    users_per_item_on(&MemoryEngine { key, control }, source, request)
+}
+
+/// The same on any engine.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn users_per_item_on(
+    engine: &dyn Engine,
+    source: Source,
+    request: &CountRequest,
+) -> Result<Vec<(u32, u64)>> {
+    let control = engine.control();
     control.plan(PHASES - 1, 0);
-    Ok(contributions::read(source, &request.columns, None, key, control)?.users_per_item())
+    let source = OpenSource::open(source, &request.columns, control)?;
+    let plan = Plan {
+        columns: &request.columns,
+        order: &RowOrder::Any,
+        lists: &PublicLists::default(),
+        has_rounds: false,
+        after: AfterRounds::Nothing,
+        names: false,
+        later: &|_| 0,
+    };
+    engine.read(source, None, &plan)?.users_per_item()
 }

@@ -1,9 +1,13 @@
 //! Tasks: the requests of a caller, how they run, and the report of the enforced parameters.
 //!
-//! A [`Request`] says which task it is, [`run`] does it, and a [`Report`] says the same task.
+//! A [`Request`] says which task it is, [`run`] does it, and a [`Report`] says the same task. Each task is written once,
+//! over what an engine answers (`held`): rows in memory (`in_memory`), or those of the rooms above.
 
 mod calibrated;
 mod count;
+mod held;
+mod in_memory;
+mod job;
 mod report;
 mod request;
 mod run;
@@ -13,12 +17,14 @@ mod top_k;
 
 pub use calibrated::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
 pub use count::{CountRequest, users_per_item};
+pub(crate) use held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
+pub(crate) use in_memory::{MemoryRows, count};
+pub use job::JobSpec;
 pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
+pub(crate) use run::run_on;
 pub use run::{Outcome, run};
 pub use select::{ListStamp, SelectRequest, select_partitions};
-pub(crate) use select::{PublicLists, after_a_look, most_rounds, release_of};
-pub(crate) use top_k::{
-    Counted, answer, check_size, columns_of_rows, draw, held_items, items_of_contributions, phases,
-};
+pub(crate) use select::{Possible, PublicLists, after_a_look, publish, sizes_of_a_look};
 pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};
+pub(crate) use top_k::{Draw, TopKOfRows};

@@ -1,10 +1,12 @@
 //! One entry for every task.
 
-use super::count::users_per_item;
+use super::count::users_per_item_on;
+use super::held::Engine;
+use super::in_memory::MemoryEngine;
 use super::report::Release;
 use super::request::Request;
-use super::select::select_partitions;
-use super::top_k::top_k_from_rows;
+use super::select::select_on;
+use super::top_k::top_k_on;
 use crate::Result;
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
@@ -26,13 +28,23 @@ pub enum Outcome {
 /// # Errors
 /// See [`crate::Error`].
 pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Control) -> Result<Outcome> {
-    match request {
-        Request::Select(request) => select_partitions(source, request, key, control).map(released),
-        Request::Count(request) => users_per_item(source, request, key, control).map(Outcome::UsersPerItem),
-        Request::TopK(request) => top_k_from_rows(source, request, key, control).map(released),
-    }
+    run_on(&MemoryEngine { key, control }, source, request, key)
 }
 
-fn released(release: Release) -> Outcome {
-    Outcome::Release(Box::new(release))
+/// The same on any engine.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn run_on(
+    engine: &dyn Engine,
+    source: Source,
+    request: &Request,
+    key: &ReleaseKey,
+) -> Result<Outcome> {
+    let released = |release: Release| Outcome::Release(Box::new(release));
+    match request {
+        Request::Select(request) => select_on(engine, source, request, key).map(released),
+        Request::Count(request) => users_per_item_on(engine, source, request).map(Outcome::UsersPerItem),
+        Request::TopK(request) => top_k_on(engine, source, request, key).map(released),
+    }
 }

@@ -63,6 +63,9 @@ impl Budget {
     }
 }
 
+/// A place without a budget.
+const NO_BUDGET: u8 = u8::MAX;
+
 /// The budgets of users by their number of items.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Budgets(Vec<(u32, Budget)>);
@@ -78,11 +81,14 @@ impl Budgets {
         self.0.partition_point(|(most, _)| (*most as usize) < items)
     }
 
-    /// The same in a byte; `None` if there is no budget for so many items, or one at a place beyond a byte, so that the user
-    /// gives nothing.
-    pub(crate) fn short_place(&self, items: usize) -> Option<u8> {
-        let place = self.place(items);
-        u8::try_from(place).ok().filter(|_| place < self.0.len())
+    /// The same in a byte. Of places beyond a byte there is no budget, so the user gives nothing.
+    pub(crate) fn short_place(&self, items: usize) -> u8 {
+        u8::try_from(self.place(items)).unwrap_or(NO_BUDGET) // Otherwise: beyond a byte.
+    }
+
+    /// Whether a user whose budget is at a place may give something.
+    pub(crate) fn has(&self, place: u8) -> bool {
+        usize::from(place) < self.0.len().min(NO_BUDGET.into())
     }
 
     /// Whether the cap of the budget at a place can limit a weight.
@@ -90,9 +96,9 @@ impl Budgets {
         self.0.get(place).is_some_and(|(_, budget)| budget.binds())
     }
 
-    /// The budgets at all places, for a round of this share.
+    /// The budgets at all places of a byte, for a round of this share.
     pub(crate) fn in_round(&self, share: u32) -> Vec<RoundBudget> {
-        self.0.iter().map(|(_, budget)| budget.in_round(share)).collect()
+        self.0.iter().take(NO_BUDGET.into()).map(|(_, budget)| budget.in_round(share)).collect()
     }
 }
 
@@ -120,11 +126,6 @@ impl RoundBudget {
     pub(crate) fn spread(&self, squares: u64) -> Spread {
         let Self { norm, cap, step_bits, below_step } = *self;
         Spread { scale_and_step: scale(squares, norm) | u64::from(step_bits) << STEP_AT, cap, below_step }
-    }
-
-    /// Whether the cap can limit a weight: see [`Budget::binds`].
-    pub(crate) fn binds(&self) -> bool {
-        self.step_bits < UNBOUND
     }
 }
 

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, decided, partition_decisions};
+use dpsel_core::exchange::{
+    self, Encode, Name, Packed, ReleasedSet, UserCounts, decided, partition_decisions,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -46,9 +48,30 @@ impl ExchangeJob {
         self.job.spec().columns.ngrams.is_some()
     }
 
-    /// The task that reads the table, and counts the users of items if asked for.
-    fn encode(&self, num_partitions: u32, with_user_counts: bool) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.encode(num_partitions, with_user_counts)).map(ExchangeTask::new)
+    /// The task that reads the table without some items, and counts the users of the others if asked for.
+    #[pyo3(signature = (num_partitions, with_user_counts, left_out=None))]
+    fn encode(
+        &self,
+        num_partitions: u32,
+        with_user_counts: bool,
+        left_out: Option<&[u8]>,
+    ) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
+            let encode = self.job.encode(num_partitions, with_user_counts)?;
+            Ok(left_out.into_iter().fold(encode, Encode::without))
+        })
+        .map(ExchangeTask::new)
+    }
+
+    /// The task that takes items out of what was read.
+    fn take_out(&self, items: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| Ok(self.job.take_out(self.opened_set(items)?))).map(ExchangeTask::new)
+    }
+
+    /// The task that counts users by their numbers of items, in classes that end with these sizes.
+    fn lengths(&self, sizes: Vec<u32>) -> ExchangeTask {
+        ExchangeTask::new(self.job.lengths(sizes))
     }
 
     /// The number of users above which an item counts as frequent.
@@ -154,9 +177,15 @@ impl ExchangeJob {
         py.detach(|| guarded(|| partition_decisions(num_partitions, decided))).map(to_python)
     }
 
-    /// The task that looks up the names of released items.
-    fn name(&self, released: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| Ok(self.job.name(self.opened_set(released)?))).map(ExchangeTask::new)
+    /// The task that looks up the names of released items in the table without some items.
+    #[pyo3(signature = (released, left_out=None))]
+    fn name(&self, released: &[u8], left_out: Option<&[u8]>) -> PyResult<ExchangeTask> {
+        guarded(|| {
+            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
+            let name = self.job.name(self.opened_set(released)?);
+            Ok(left_out.into_iter().fold(name, Name::without))
+        })
+        .map(ExchangeTask::new)
     }
 
     /// Packed values as they travel to tasks, which open them with the key of the job.

@@ -10,13 +10,13 @@ use super::packed::ExchangePacked;
 use crate::error::guarded;
 use crate::export::Release;
 use crate::job::draw_key;
-use crate::request::parse_select;
+use crate::request::{Lists, parse_select, parse_select_with};
 
 /// Check the parameters of a selection whose stages run elsewhere.
 #[pyfunction]
 pub(crate) fn validate_exchange(request_json: &str) -> PyResult<()> {
     let request = parse_select(request_json)?;
-    guarded(|| Selection::calibrate(&request)).map(drop)
+    guarded(|| Selection::check(&request))
 }
 
 /// A selection whose stages run elsewhere, as the driver sees it.
@@ -27,11 +27,17 @@ pub(crate) struct ExchangeSelection {
 
 #[pymethods]
 impl ExchangeSelection {
-    /// Every parameter and the columns are checked here, before any row is read.
+    /// Every parameter, the columns and the public lists are checked here, before any row is read.
     #[new]
-    #[pyo3(signature = (request_json, schema, *, test_key=None))]
-    fn new(request_json: &str, schema: &Bound<'_, PyAny>, test_key: Option<&[u8]>) -> PyResult<Self> {
-        let request = parse_select(request_json)?;
+    #[pyo3(signature = (request_json, schema, *, test_key=None, excluded=None, public_items=None))]
+    fn new(
+        request_json: &str,
+        schema: &Bound<'_, PyAny>,
+        test_key: Option<&[u8]>,
+        excluded: Option<&Bound<'_, PyAny>>,
+        public_items: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let request = parse_select_with(request_json, &Lists { excluded, public: public_items })?;
         let (key, schema) = (draw_key(test_key)?, arrow_schema(schema)?);
         guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }
@@ -40,6 +46,35 @@ impl ExchangeSelection {
     #[getter]
     fn job(&self) -> ExchangeJob {
         self.selection.job().clone().into()
+    }
+
+    /// The most rounds that there may be.
+    #[getter]
+    fn most_rounds(&self) -> PyResult<usize> {
+        guarded(|| self.selection.most_rounds())
+    }
+
+    /// The sizes at which classes of users end, if a look at the data comes first.
+    #[getter]
+    fn sizes(&self) -> Option<Vec<u32>> {
+        self.selection.sizes()
+    }
+
+    /// The selection that a look chooses, from the users that tasks counted.
+    fn after_a_look(&self, counted: &ExchangePacked) -> PyResult<Self> {
+        guarded(|| self.selection.after_a_look(&counted.packed)).map(|selection| Self { selection })
+    }
+
+    /// The items that tasks leave out when they read the table.
+    #[getter]
+    fn unread(&self) -> ExchangePacked {
+        self.selection.unread().into()
+    }
+
+    /// The public items that are counted, which are taken out before the rounds.
+    #[getter]
+    fn counted_public(&self) -> ExchangePacked {
+        self.selection.counted_public().into()
     }
 
     /// Whether names have to be looked up in the table.
@@ -69,7 +104,7 @@ impl ExchangeSelection {
         let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
         let mut release = guarded(|| {
             let numbers = numbers.map(unpacked).transpose()?;
-            self.selection.publish(&named, unpacked(released)?, numbers.as_ref(), &schema)
+            self.selection.publish(&named, &unpacked(released)?, numbers.as_ref(), &schema)
         })?;
         release.report.chosen = chosen;
         Release::new(py, release)

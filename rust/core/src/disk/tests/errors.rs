@@ -35,16 +35,10 @@ fn what_cannot_run_is_refused_before_rows_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let here = ScratchSpace { folder: folder.path().into(), limit: None };
     let refused = |mechanism: &str, limit, space: &ScratchSpace| {
-        let request = request(mechanism, From::Integers, 9, 1.0);
-        let error = check(&Request::Select(request.clone()), limit, space).map_err(|error| error.to_string());
+        let request = Request::Select(request(mechanism, From::Integers, 9, 1.0));
+        let error = check(&request, limit, space).map_err(|error| error.to_string());
         let control = Control::new(None, limit);
-        let made = select_partitions(
-            source(&[], From::Integers, &folder),
-            &request,
-            &key(),
-            &control,
-            space.clone(),
-        );
+        let made = run(source(&[], From::Integers, &folder), &request, &key(), &control, space.clone());
         (error, made.map(drop))
     };
     for (mechanism, whose, [pair, item]) in IN_MEMORY {
@@ -118,8 +112,9 @@ fn what_rounds_hold_beyond_the_limit_is_an_error_that_names_one_that_would_do() 
     ] {
         let request = request(mechanism, From::Integers, 9, 1.0);
         let calibration = request.calibrate_once().unwrap();
-        let selection = Selection::of(Calibrated { request, look: None, calibration }, key()).unwrap();
-        let least = if selection.job().is_steered() { 1 } else { selection.job().frequent_above() };
+        let asked = Calibrated { request, look: None, calibration };
+        let job = ExchangeJob::new(JobSpec::of_selection(&asked).unwrap(), key());
+        let least = if job.is_steered() { 1 } else { job.frequent_above() };
         let needed = above(least) * bytes;
         assert!(least >= 1 && above(least) > 20);
         for room in [0, needed / 9, needed - 2] {
@@ -144,16 +139,11 @@ fn an_item_that_a_second_read_lacks_is_an_error() {
     let request = request(MECHANISMS[0], From::File, 9, 3.0);
     let file = || source(&[(1, 2), (1, 3)], From::File, &files);
     let control = Control::default();
-    let schema = item_schema(batch(&[], From::File).schema().as_ref(), &request.columns).unwrap();
-    let calibration = request.calibrate_once().unwrap();
-    let selection = Selection::of(Calibrated { request, look: None, calibration }, key()).unwrap();
-    let asked = key();
-    let lookup =
-        Lookup { schema: &schema, columns: &selection.job().spec().columns, key: &asked, control: &control };
+    let (asked, from) = (key(), batch(&[], From::File).schema());
     let release = |items: &[Digest]| {
-        let decided = Decisions::unpack(&Decisions::pack(items.iter().map(|item| (*item, 0))))?;
-        let (digests, items) = lookup.items(&decided, Some(file()), None)?;
-        selection.publish_items(&digests, &items, decided, None)
+        let schema = item_schema(&from, &request.columns)?;
+        let (columns, key, control) = (&request.columns, &asked, &control);
+        Lookup { schema, columns, key, control, again: Some(file()), names: None }.items(items)
     };
     let mut held = Vec::new();
     Digester::new(&key(), Purpose::ItemDigest).bytes(
@@ -162,8 +152,8 @@ fn an_item_that_a_second_read_lacks_is_an_error() {
         &mut DigestBatch::default(),
         &mut held,
     );
-    assert_eq!(release(&held[..1]).unwrap().items.num_rows(), 1);
-    assert_eq!(release(&held).unwrap().items.num_rows(), 2);
+    assert_eq!(release(&held[..1]).unwrap().num_rows(), 1);
+    assert_eq!(release(&held).unwrap().num_rows(), 2);
     let made = release(&[held[0], Digest(5)]);
     assert!(matches!(&made, Err(Error::Source(text)) if text.contains("second read")), "{made:?}");
 }

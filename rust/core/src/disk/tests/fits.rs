@@ -1,7 +1,6 @@
 //! Rows that fit into memory, but whose rounds or counts do not, go to scratch. So no job is too large that memory or the
 //! disk can do.
 
-use super::super::top_k::top_k_within;
 use super::counts::counted;
 use super::top_k::{TOP_K, top_k};
 use super::*;
@@ -31,17 +30,13 @@ fn rows(number: i64, each: i64, held: Held) -> Rows {
 
 /// Run a job on the disk engine under the limit. As many rows as may be are kept in memory while they are read. Returns the
 /// release, and whether rows went to scratch.
-fn run_with_scratch(
-    rows: Source,
-    threads: usize,
-    run: impl Fn(Source, Stages<'_>, ScratchSpace) -> Result<Release>,
-) -> (Result<Release>, bool) {
+fn run_with_scratch(rows: Source, threads: usize, request: &Request) -> (Result<Release>, bool) {
     let folder = tempfile::tempdir().unwrap();
     let control = Control::new(threads.try_into().ok(), Some(LIMIT));
     let memory = Memory { table: LIMIT / 2, ..Memory::new(LIMIT, &control) };
     let space = ScratchSpace { folder: folder.path().into(), limit: None };
-    let made = run(rows, Stages { memory, control: &control }, space);
-    (made, control.progress().is_on_disk())
+    let made = run_within(rows, request, Stages { memory, control: &control }, space);
+    (released(made), control.progress().is_on_disk())
 }
 
 /// A selection under the limit: it makes the release of memory, and ends with an error only where neither memory nor the disk
@@ -52,8 +47,8 @@ fn selected(rows: &[(i64, i64)], request: &SelectRequest, threads: usize) -> boo
         let control = Control::new(threads.try_into().ok(), limit);
         task::select_partitions(source(rows, From::Integers, &folder), request, &key(), &control)
     };
-    let within = |rows, stages: Stages<'_>, space| select_within(rows, request, &key(), stages, space);
-    let (made, went) = run_with_scratch(source(rows, From::Integers, &folder), threads, within);
+    let asked = Request::Select(request.clone());
+    let (made, went) = run_with_scratch(source(rows, From::Integers, &folder), threads, &asked);
     match made {
         Ok(release) => assert_eq!(release.items, in_memory(None).unwrap().items),
         // The disk has no room for it either.
@@ -106,13 +101,11 @@ fn a_long_public_list_is_no_reason_to_end_at_the_limit() {
 #[test]
 fn no_top_k_with_scratch_ends_at_the_limit() {
     for mechanism in [TOP_K[0], TOP_K[7], TOP_K[9]] {
-        let request = top_k(mechanism, "9", From::Integers);
+        let request = Request::TopK(top_k(mechanism, "9", From::Integers));
         let went = [500, 4000, 4500, 4700, 5500].map(|users| {
             let folder = tempfile::tempdir().unwrap();
             let rows = source(&rows(users, 1, Held::Alone), From::Integers, &folder);
-            let within =
-                |rows, stages: Stages<'_>, space| top_k_within(rows, &request, &key(), stages, space);
-            let (made, went) = run_with_scratch(rows, 2, within);
+            let (made, went) = run_with_scratch(rows, 2, &request);
             made.unwrap();
             went
         });

@@ -1,7 +1,5 @@
 //! A top-k from the disk is the one from memory, bit for bit.
 
-use super::super::count::counted_within;
-use super::super::top_k::top_k_within;
 use super::*;
 use crate::task::{CountRequest, TopKRequest, top_k_from_rows, users_per_item};
 
@@ -38,7 +36,8 @@ fn same_top_k(rows: &[(i64, i64)], from: From, request: &TopKRequest, memory: Me
     let space = ScratchSpace { folder: folder.path().into(), limit: None };
     let here = top_k_from_rows(source(rows, from, &files), request, &key(), &Control::default()).unwrap();
     let stages = Stages { memory, control: &control };
-    let there = top_k_within(source(rows, from, &files), request, &key(), stages, space).unwrap();
+    let asked = Request::TopK(request.clone());
+    let there = released(run_within(source(rows, from, &files), &asked, stages, space)).unwrap();
     assert_eq!(there.items, here.items, "{:?}, {from:?}", request.mechanism);
     assert_eq!(there.items.schema(), here.items.schema());
     assert_eq!(there.report, here.report);
@@ -65,17 +64,11 @@ fn every_top_k_and_source_makes_the_draw_of_memory() {
 fn a_limit_sends_rows_of_a_top_k_to_the_disk_and_none_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let rows = some_rows(20_000);
-    let request = top_k(TOP_K[7], "null", From::Integers);
+    let request = Request::TopK(top_k(TOP_K[7], "null", From::Integers));
     let draw = |limit, space: u64| {
         let control = Control::new(None, limit);
         let space = ScratchSpace { folder: folder.path().into(), limit: Some(space) };
-        super::super::top_k_from_rows(
-            source(&rows, From::Integers, &folder),
-            &request,
-            &key(),
-            &control,
-            space,
-        )
+        released(run(source(&rows, From::Integers, &folder), &request, &key(), &control, space))
     };
     let here = draw(None, 0).unwrap();
     assert_eq!(draw(Some(4_000_000), u64::MAX).unwrap().items, here.items);
@@ -94,7 +87,11 @@ fn numbers_of_users_are_those_of_memory() {
             let folder = tempfile::tempdir().unwrap();
             let space = ScratchSpace { folder: folder.path().into(), limit: None };
             let stages = Stages { memory: little(table, 2), control: &control };
-            counted_within(source(&rows, from, &files), &request, &key(), stages, space).unwrap()
+            let request = Request::Count(request.clone());
+            match run_within(source(&rows, from, &files), &request, stages, space).unwrap() {
+                Outcome::UsersPerItem(counts) => counts,
+                Outcome::Release(_) => panic!("a release is no number of users"),
+            }
         };
         let here = here.unwrap();
         assert!(here.len() > 5);

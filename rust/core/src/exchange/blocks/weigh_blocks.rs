@@ -2,16 +2,13 @@
 
 use arrow_array::RecordBatch;
 
-use super::block_users::packed_block;
-use super::round::BlockRound;
-use super::shared::SharedItems;
-use super::users::Users;
+use super::task::{BlockTask, pack_block, unpack_block};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartContents, PartitionedValues, SharedStates, pack_sums, partitioned_values, take_digest,
-    take_u32,
+    ByDigest, PartContents, PartitionedValues, SharedStates, pack_sums, partitioned_values,
 };
 use crate::random::Digest;
+use crate::rounds::{BlockRound, Shared, UserBlock};
 use crate::{Error, Result};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between rounds");
@@ -19,35 +16,30 @@ const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between
 /// The stage that weighs a scored round on blocks, and decides the items that one user alone holds.
 #[derive(Debug)]
 pub struct WeighBlocks {
-    round: BlockRound,
-    shared: SharedItems,
-    /// The codes of shared items, if blocks have their digests.
-    codes: Option<ByDigest<u32>>,
-    users: Users,
+    task: BlockTask,
+    shared: Shared,
+    /// The slots of shared items, if blocks have their digests.
+    slots: Option<ByDigest<u32>>,
+    users: UserBlock,
 }
 
 impl WeighBlocks {
     pub(crate) fn new(round: BlockRound, states: SharedStates) -> Self {
         let numbered = |digests: Vec<Digest>| digests.into_iter().zip(0..).collect();
-        let codes = states.digests.map(numbered);
-        let (shared, users) = (SharedItems::with(states.importances), Users::default());
-        Self { round, shared, codes, users }
+        let (shared, users) = (Shared::with(&states.importances), UserBlock::default());
+        Self { task: BlockTask::new(round), shared, slots: states.digests.map(numbered), users }
     }
 
-    /// Read a block. Its shared items have the codes of all tasks then.
-    fn read(&mut self, mut block: &[u8]) -> Result<()> {
-        let digests = take_u32(&mut block)?.checked_sub(1);
-        let (codes, digests) = match (&self.codes, digests) {
-            (None, None) => return self.users.unpack(block),
-            (Some(codes), Some(digests)) => (codes, digests),
-            (Some(_), None) | (None, Some(_)) => return Err(OTHER_ITEMS),
-        };
-        let mut known = Vec::new();
-        for _ in 0..digests {
-            known.push(*codes.get(&take_digest(&mut block)?).ok_or(OTHER_ITEMS)?);
+    /// Read a block. Its shared items have the slots of all tasks then.
+    fn read(&mut self, packed: &[u8]) -> Result<()> {
+        match (&self.slots, unpack_block(packed, &mut self.users)?) {
+            (None, None) => Ok(()),
+            (Some(slots), Some(items)) => {
+                let slots = items.iter().map(|item| slots.get(item).copied().ok_or(OTHER_ITEMS));
+                self.users.renumber(&slots.collect::<Result<Vec<_>>>()?)
+            }
+            (Some(_), None) | (None, Some(_)) => Err(OTHER_ITEMS),
         }
-        self.users.unpack(block)?;
-        self.users.renumber(&known)
     }
 }
 
@@ -56,15 +48,16 @@ impl Stage for WeighBlocks {
         let mut made = PartitionedValues::default();
         for (partition, block) in partitioned_values(&batch)? {
             self.read(block)?;
-            if self.round.run(&mut self.users, &mut self.shared)? {
-                made.push(partition, packed_block(&self.users, None));
+            if self.task.run(&mut self.users, &self.shared)? {
+                made.push(partition, pack_block(&self.users, None));
             }
         }
         made.into_batches()
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let sums = pack_sums(self.shared.given());
-        self.round.for_driver(PartContents::ByCode, &sums).into_batches()
+        self.shared.add_up();
+        let sums = pack_sums(self.shared.weights());
+        self.task.for_driver(PartContents::ByCode, &sums).into_batches()
     }
 }

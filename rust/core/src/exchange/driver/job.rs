@@ -2,42 +2,28 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
-use crate::exchange::blocks::{BlockRound, BlockUsers, Bounded, WeighBlocks};
+use crate::exchange::blocks::{BlockUsers, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Name, Prune, Sizes, Weigh,
+    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, Prune, Sizes,
+    TakeOut, Weigh,
 };
 use crate::exchange::stage::Both;
-use crate::exchange::wire::{Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts};
-use crate::ingest::Columns;
-use crate::random::{Purpose, ReleaseKey, Words};
-use crate::rounds::{Calibration, Decider, Lowered, Round};
-use crate::weighting::{Budgets, UNIT};
+use crate::exchange::wire::{
+    Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
+};
+use crate::random::{Digest, Purpose, ReleaseKey, Words};
+use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
+use crate::task::JobSpec;
+use crate::weighting::UNIT;
 use crate::{Error, Result};
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
 const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
-
-/// The parameters of a job, without the key.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobSpec {
-    /// The columns of users and items.
-    pub columns: Columns,
-    /// The most items of one user, if users are bounded.
-    pub bound: Option<L0Bound>,
-    /// The rounds; none where users are only counted.
-    pub calibration: Calibration,
-    /// Whether decisions hold noisy weights.
-    pub with_weights: bool,
-    /// How weights are lowered before they are decided: the least number of users of a released item.
-    pub min_users: u32,
-}
 
 /// One release, ready to be computed in pieces. A clone shares the parameters.
 #[derive(Debug, Clone)]
@@ -85,6 +71,18 @@ impl ExchangeJob {
     pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
         Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
+    }
+
+    /// The stage that takes items out of packed contributions.
+    #[must_use]
+    pub fn take_out(&self, items: ReleasedSet) -> TakeOut {
+        TakeOut::new(self.key.clone(), items)
+    }
+
+    /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
+    #[must_use]
+    pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
+        Gather::new(Lengths::new(sizes), &self.key, self.sizes)
     }
 
     /// The number of users above which an item counts as frequent, at least 1. With this number or fewer, hardly any
@@ -140,7 +138,7 @@ impl ExchangeJob {
     }
 
     /// The decider and the noise of a round.
-    pub(super) fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
+    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
         let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
         Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
     }
@@ -158,11 +156,18 @@ impl ExchangeJob {
     /// What decides whole weights of a round, counted from 0.
     ///
     /// # Errors
-    /// A round that does not exist; a rule that cannot be made ready.
-    pub(crate) fn decide_items(&self, round: u32) -> Result<Decide> {
-        let (decider, words) = self.decider(round, self.spec.with_weights)?;
-        let lowered = Lowered::to(self.spec.min_users).in_round(self.round(round)?);
-        Ok(Decide::new(decider, words, lowered))
+    /// A round that does not exist; a rule that cannot be made ready; as [`ExchangeJob::turns`].
+    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
+        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    }
+
+    /// The order of the rounds.
+    ///
+    /// # Errors
+    /// A least number of users where there can be none.
+    pub(crate) fn turns(&self) -> Result<Turns<'_>> {
+        let JobSpec { calibration, with_weights, min_users, .. } = &*self.spec;
+        Turns::new(calibration, (*with_weights, Lowered::to(*min_users)), &self.key)
     }
 
     /// The stage that puts users into blocks and weighs the first scored round. `users` has the numbers of users of all
@@ -171,9 +176,7 @@ impl ExchangeJob {
     /// # Errors
     /// Rounds that do not score.
     pub fn block_users(&self, users: UserCounts) -> Result<BlockUsers> {
-        let (round, budgets) = self.block_round(0)?;
-        let bounded = Bounded::new(self.bound()?, &self.key, budgets);
-        Ok(BlockUsers::new(bounded, &self.key, users, round))
+        Ok(BlockUsers::new(self.filling()?, &self.key, users, self.block_round(0)?))
     }
 
     /// The stage that weighs a later scored round on blocks, given the states of shared items.
@@ -181,17 +184,29 @@ impl ExchangeJob {
     /// # Errors
     /// Rounds that do not score; damaged states.
     pub fn weigh_blocks(&self, round: u32, states: &Packed) -> Result<WeighBlocks> {
-        Ok(WeighBlocks::new(self.block_round(round)?.0, SharedStates::unpack(states.bytes())?))
+        Ok(WeighBlocks::new(self.block_round(round)?, SharedStates::unpack(states.bytes())?))
     }
 
-    /// A scored round on blocks, and the budgets of all rounds.
-    fn block_round(&self, round: u32) -> Result<(BlockRound, Budgets)> {
-        let Some((rounds, publish)) = self.spec.calibration.scoring() else {
-            return Err(UNSCORED);
-        };
-        let (scoring, budgets) = (rounds.get(round as usize).ok_or(NO_ROUND)?, publish.budgets());
-        let decider = self.decider(round, self.spec.with_weights)?;
-        Ok((BlockRound::new(budgets.in_round(scoring.share), decider), budgets))
+    /// What bounds users and puts them into blocks.
+    ///
+    /// # Errors
+    /// Rounds that do not score.
+    pub(crate) fn filling(&self) -> Result<Filling> {
+        let (_, publish) = self.spec.calibration.scoring().ok_or(UNSCORED)?;
+        Ok(Filling::new(self.bound()?, &self.key, publish.budgets()))
+    }
+
+    /// A scored round on blocks, counted from 0.
+    fn block_round(&self, round: u32) -> Result<BlockRound> {
+        BlockRound::new(&self.spec.calibration, round, self.spec.with_weights, &self.key)
+    }
+
+    /// All scored rounds.
+    ///
+    /// # Errors
+    /// Rounds that do not score.
+    pub(crate) fn scored_rounds(&self) -> Result<Vec<BlockRound>> {
+        BlockRound::all(&self.spec.calibration, self.spec.with_weights, &self.key)
     }
 
     /// The stage that counts the users of the wanted items, or of all items. With `bounded`, a user counts only for the
@@ -234,6 +249,23 @@ impl ExchangeJob {
         Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
     }
 
+    /// The noisy number of each of these items: one that was found, or noise alone. An item that comes out in any case may
+    /// have no user.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if a number is missing.
+    pub(crate) fn numbers_of(
+        &self,
+        items: &[Digest],
+        found: &Decisions,
+        noise: &CountNoise,
+    ) -> Result<Vec<i64>> {
+        let without = items.iter().filter(|item| !found.contains(**item));
+        let mut drawn = noise.noisy_counts(without.map(|item| (*item, 0)), &self.key).into_iter();
+        let numbers: Option<_> = items.iter().map(|item| found.get(*item).or_else(|| drawn.next())).collect();
+        numbers.ok_or(Error::Internal("an item without a number"))
+    }
+
     /// Which rows of a user and an item are kept: one, or as many as count.
     fn rows(&self) -> RowOrder {
         let most = self.spec.calibration.counts.map(|noise| noise.limit().most_rows());
@@ -268,7 +300,7 @@ impl ExchangeJob {
     }
 
     fn bound(&self) -> Result<L0Bound> {
-        self.spec.bound.ok_or(Error::Internal("rounds without a bound"))
+        self.spec.kept()
     }
 
     fn round(&self, round: u32) -> Result<&Round> {

@@ -3,14 +3,15 @@
 mod deciding;
 mod job;
 mod named;
+mod possible;
 mod selection;
 mod steering;
 mod top_k;
 
 pub use deciding::{added_up, decided};
-pub use job::{ExchangeJob, JobSpec};
-pub(crate) use named::items_of;
+pub use job::ExchangeJob;
+pub(crate) use named::{in_order, of_digests};
+pub(crate) use possible::{Beyond, check_order};
 pub use selection::Selection;
-pub(crate) use selection::runs_in_pieces;
 pub use steering::{Steering, most_sums};
 pub use top_k::{Drawn, TopK};

@@ -1,10 +1,12 @@
 //! The columns of released items, on the driver: from their digests, or from the results of the naming tasks.
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Schema;
+use arrow_select::take::take_record_batch;
 
 use crate::exchange::rows::DIGEST;
+use crate::exchange::wire::ByDigest;
 use crate::ingest::{self, Columns, ItemSchema};
 use crate::random::{Digest, Digester, Purpose, ReleaseKey};
 use crate::{Error, Result};
@@ -20,22 +22,48 @@ pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> 
     Ok(ingest::item_schema(schema, columns)?.integer_kind().is_none())
 }
 
-/// The columns of items, and their digests in the order of the rows. `named` holds the results of all naming tasks. It
-/// is used where digests do not determine the items.
+/// The columns of these items, in their order. `named` holds the results of all naming tasks. It is used where digests do
+/// not determine the items.
 ///
 /// # Errors
-/// [`Error::Internal`] for digests or columns that are none of the table's.
-pub(crate) fn items_of(
-    digests: Vec<Digest>,
+/// [`Error::Source`] if the names are those of other items; [`Error::Internal`] for digests or columns that are none of
+/// the table's.
+pub(super) fn items_of(
+    digests: &[Digest],
     named: &[RecordBatch],
     schema: &ItemSchema,
     key: &ReleaseKey,
-) -> Result<(Vec<Digest>, RecordBatch)> {
-    let Some(kind) = schema.integer_kind() else {
-        return put_together(named, schema);
-    };
-    let values = Digester::new(key, Purpose::ItemDigest).integers_of(kind, &digests).ok_or(MISMATCH)?;
-    Ok((digests, schema.decode_integers(&values)?))
+) -> Result<RecordBatch> {
+    if schema.integer_kind().is_some() {
+        return of_digests(digests, schema, key);
+    }
+    in_order(digests, put_together(named, schema)?)
+}
+
+/// The columns of items that their digests determine.
+///
+/// # Errors
+/// [`Error::Internal`] for digests that are none of the table's.
+pub(crate) fn of_digests(digests: &[Digest], schema: &ItemSchema, key: &ReleaseKey) -> Result<RecordBatch> {
+    let kind = schema.integer_kind().ok_or(MISMATCH)?;
+    let values = Digester::new(key, Purpose::ItemDigest).integers_of(kind, digests).ok_or(MISMATCH)?;
+    schema.decode_integers(&values)
+}
+
+/// Put named items into the order of these digests.
+///
+/// # Errors
+/// [`Error::Source`] if they are other items: a filter of released items is exact on the first read only, and an item
+/// that is new in the second read may pass.
+pub(crate) fn in_order(
+    digests: &[Digest],
+    (found, items): (Vec<Digest>, RecordBatch),
+) -> Result<RecordBatch> {
+    let rows: ByDigest<u32> = found.into_iter().zip(0..).collect();
+    let order: Option<Vec<u32>> = digests.iter().map(|item| rows.get(item).copied()).collect();
+    let order = order.filter(|order| order.len() == items.num_rows()).ok_or_else(changed)?;
+    take_record_batch(&items, &UInt32Array::from(order))
+        .map_err(|_| Error::Internal("the named items cannot be put in order"))
 }
 
 /// Join the digests and names that the naming tasks found.

@@ -1,12 +1,12 @@
-//! The items that several users hold, on the driver, while tasks have the users in blocks.
+//! The driver of scored rounds while tasks have the users in blocks.
 
 use super::deciding::wipe;
 use super::job::ExchangeJob;
-use crate::exchange::blocks::{Items, MOST_SHARED};
 use crate::exchange::wire::{
-    Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
+    Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
 use crate::random::Digest;
+use crate::rounds::{BLOCK_ITEMS, Driver, InMemory, ItemBlock, MOST_SHARED, Shared};
 use crate::{Error, Result};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
@@ -25,9 +25,8 @@ pub fn most_sums(shared: &Packed, tasks: u32) -> Result<u64> {
 #[derive(Debug)]
 pub struct Steering {
     job: ExchangeJob,
-    round: u32,
-    /// All items that several users may hold, in order of their digests. The code of an item is its place.
-    items: Items,
+    /// None before the first round has ended. The slot of an item is its place in order of digests.
+    driver: Option<Driver<InMemory<'static, ItemBlock>>>,
     /// The sums of the first round, each item once.
     sums: Vec<(Digest, u64)>,
     /// Decisions about items that one user alone holds.
@@ -38,7 +37,7 @@ impl Steering {
     /// Before the first round.
     #[must_use]
     pub fn new(job: ExchangeJob) -> Self {
-        Self { job, round: 0, items: Items::default(), sums: Vec::new(), released: Vec::new() }
+        Self { job, driver: None, sums: Vec::new(), released: Vec::new() }
     }
 
     /// Take what some tasks of a round sent.
@@ -46,13 +45,14 @@ impl Steering {
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many users.
     pub fn take(&mut self, sent: &Packed) -> Result<()> {
-        let Self { items, sums, released, .. } = self;
-        let is_first = self.round == 0;
-        each_part(sent.bytes(), |contents, part| match contents {
-            PartContents::ByDigest if is_first => unpack_weights(part, sums),
-            PartContents::ByCode if !is_first => each_sum(part, |code, sum| items.give(code, sum)),
-            PartContents::ByDigest | PartContents::ByCode => Err(OTHER_ITEMS),
-            PartContents::Decisions => {
+        let Self { driver, sums, released, .. } = self;
+        each_part(sent.bytes(), |contents, part| match (contents, &mut *driver) {
+            (PartContents::ByDigest, None) => unpack_weights(part, sums),
+            (PartContents::ByCode, Some(driver)) => {
+                each_sum(part, |slot, sum| driver.shared_mut().add(slot, sum))
+            }
+            (PartContents::ByDigest, Some(_)) | (PartContents::ByCode, None) => Err(OTHER_ITEMS),
+            (PartContents::Decisions, _) => {
                 released.extend_from_slice(part);
                 Ok(())
             }
@@ -67,40 +67,45 @@ impl Steering {
     /// # Errors
     /// [`Error::Internal`] if there is no such round; [`Error::Capacity`] for too many items or users.
     pub fn end_round(&mut self) -> Result<Packed> {
-        let is_first = self.round == 0;
-        if is_first {
-            self.items = items_of(&self.sums)?;
-        }
-        wipe(&mut self.sums);
+        let digests = if self.driver.is_none() { Some(self.begin()?) } else { None };
+        let driver = self.driver.as_mut().ok_or(OTHER_ITEMS)?;
+        let Some(decided) = driver.decide()? else {
+            return Ok(SharedStates { digests, importances: driver.shared().importances().collect() }
+                .pack()
+                .into());
+        };
         let mut released = std::mem::take(&mut self.released);
-        let (decider, words) = self.job.decider(self.round, self.job.spec().with_weights)?;
-        let is_last = decider.may_release();
-        self.items.decide(&(decider, words), &mut released)?;
-        self.round += 1;
-        if is_last {
-            return Ok(released.into());
+        for item in &decided {
+            Decisions::push(item.digest, item.weight, &mut released);
         }
-        let digests = is_first.then(|| self.items.digests().to_vec());
-        let importances = self.items.importances().collect();
-        Ok(SharedStates { digests, importances }.pack().into())
+        Ok(released.into())
     }
-}
 
-/// The items of these sums, each once.
-fn items_of(sums: &[(Digest, u64)]) -> Result<Items> {
-    if sums.len() > MOST_SHARED {
-        return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+    /// Begin with the items of the first round, which are returned.
+    fn begin(&mut self) -> Result<Vec<Digest>> {
+        let sums = &mut self.sums;
+        if sums.len() > MOST_SHARED {
+            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+        }
+        let digests: Vec<Digest> = sums.iter().map(|(digest, _)| *digest).collect();
+        let mut shared = Shared::new(digests.len(), (1, 0));
+        sums.iter().enumerate().try_for_each(|(slot, (_, sum))| shared.add(slot, *sum))?;
+        wipe(sums);
+        *sums = Vec::new();
+        let blocks = (0..).step_by(BLOCK_ITEMS).zip(digests.chunks(BLOCK_ITEMS));
+        let mut items: Vec<_> = blocks.map(|(first, items)| ItemBlock::new(first, items.to_vec())).collect();
+        items.iter_mut().for_each(ItemBlock::begin);
+        self.driver = Some(Driver::new(self.job.scored_rounds()?, shared, InMemory::new(items, 1, None)));
+        Ok(digests)
     }
-    let mut items = Items::new(sums.iter().map(|(digest, _)| *digest).collect());
-    for (at, (_, sum)) in sums.iter().enumerate() {
-        items.give(at, *sum)?;
-    }
-    Ok(items)
 }
 
 impl Drop for Steering {
     fn drop(&mut self) {
-        self.items.wipe();
+        if let Some(driver) = &mut self.driver {
+            driver.items_mut().blocks_mut().iter_mut().for_each(ItemBlock::wipe);
+            driver.shared_mut().wipe();
+        }
         wipe(&mut self.sums);
     }
 }

@@ -11,7 +11,6 @@ pub use decide::Decide;
 pub use false_positives::{FalsePositives, partition_decisions};
 pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
+pub(crate) use sum::sum_up;
 pub use sum::{OnItems, Sum};
-pub(crate) use sum::{checked_weight, sum_up};
 pub use total::Total;
-pub(crate) use total::keep_largest;

@@ -5,12 +5,8 @@ use arrow_array::RecordBatch;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionRuns, VALUE_BYTES, packed_batch, partitioned_values, unpack_weights};
 use crate::random::Digest;
-use crate::weighting::UNIT;
+use crate::rounds::checked_weight;
 use crate::{Error, Result};
-
-/// The largest weight that noise may be added to: 2^32 users of one unit each, or half as many of two.
-const LARGEST: u64 = UNIT << 32;
-const TOO_MANY: Error = Error::Capacity { what: "users of one item", limit: 1 << 32 };
 
 /// The work of a stage on the items of a partition.
 pub trait OnItems: Send {
@@ -98,15 +94,8 @@ fn whole<T: OnItems>(parts: &[(Digest, u64)]) -> Result<(Digest, u64)> {
 /// # Errors
 /// As [`checked_weight`].
 pub(super) fn sum(mut parts: impl Iterator<Item = u64>) -> Result<u64> {
-    checked_weight(parts.try_fold(0_u64, u64::checked_add).ok_or(TOO_MANY)?)
-}
-
-/// The whole weight of an item, if noise may be added to it.
-///
-/// # Errors
-/// [`Error::Capacity`] if it is too large.
-pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
-    if weight <= LARGEST { Ok(weight) } else { Err(TOO_MANY) }
+    // Otherwise: too large in any case.
+    checked_weight(parts.try_fold(0_u64, u64::checked_add).unwrap_or(u64::MAX))
 }
 
 impl<T: OnItems> Stage for Sum<T> {

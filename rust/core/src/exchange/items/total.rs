@@ -47,7 +47,7 @@ impl OnItems for Total {
 }
 
 /// Keep the `most` items with the largest counts. Of items with equal counts, those with the smallest digests stay.
-pub(crate) fn keep_largest(counts: &mut Vec<(Digest, i64)>, most: usize) {
+fn keep_largest(counts: &mut Vec<(Digest, i64)>, most: usize) {
     if most < counts.len() {
         counts.select_nth_unstable_by(most, |a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
         counts.truncate(most);

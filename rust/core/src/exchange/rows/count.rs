@@ -9,7 +9,7 @@ use crate::accounting::L0Bound;
 use crate::contributions::Contributions;
 use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
 use crate::random::{Digest, ReleaseKey};
-use crate::task::Counted;
+use crate::task::count;
 
 /// The stage that counts the users of items.
 #[derive(Debug)]
@@ -36,8 +36,7 @@ impl OnUsers for Count {
     fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let is_wanted = |item| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
         let filter: Option<&dyn Fn(Digest) -> bool> = self.wanted.is_some().then_some(&is_wanted);
-        let Counted { counts, vocabulary } =
-            Counted::new(contributions, self.bound, filter, &self.key, &one_thread())?;
+        let (counts, vocabulary) = count(contributions, (self.bound, filter), &self.key, &one_thread())?;
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         let counts = digests.into_iter().zip(counts.into_iter().map(i64::unsigned_abs));
         let counts: Vec<(Digest, u64)> =

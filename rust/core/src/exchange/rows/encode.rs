@@ -9,7 +9,7 @@ use crate::Result;
 use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Dictionaries, Packer, PartitionedValues, Partitions, VALUE_BYTES, pack_user_counts,
+    Dictionaries, Packer, PartitionedValues, Partitions, ReleasedSet, VALUE_BYTES, pack_user_counts,
 };
 use crate::ingest::Columns;
 use crate::random::ReleaseKey;
@@ -22,6 +22,7 @@ pub struct Encode {
     partitions: Partitions,
     with_user_counts: bool,
     rows: RowOrder,
+    left_out: ReleasedSet,
     waiting: Batcher,
 }
 
@@ -35,13 +36,23 @@ impl Encode {
         with_user_counts: bool,
         rows: RowOrder,
     ) -> Self {
-        Self { columns, key, partitions, with_user_counts, rows, waiting: Batcher::default() }
+        let (left_out, waiting) = Default::default();
+        Self { columns, key, partitions, with_user_counts, rows, left_out, waiting }
+    }
+
+    /// Leave these items out, as if they had never been there.
+    #[must_use]
+    pub fn without(self, left_out: ReleasedSet) -> Self {
+        Self { left_out, ..self }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
         let Some(mut contributions) = read(batches, &self.columns, &self.rows, &self.key)? else {
             return Ok(Vec::new());
         };
+        if !self.left_out.is_empty() {
+            contributions.retain(|item| !self.left_out.contains(item));
+        }
         let mut packed = PartitionedValues::default();
         let packing = Packing::new(&contributions, &self.key, self.partitions);
         packing.pack(0..packing.users(), |partition, value| {

@@ -9,8 +9,8 @@ use crate::exchange::wire::packed_batch;
 use crate::look::users_by_size;
 
 /// The stage that counts users by size.
-#[derive(Debug)]
-pub(crate) struct Lengths {
+#[derive(Debug, Clone)]
+pub struct Lengths {
     sizes: Vec<u32>,
 }
 
@@ -32,7 +32,7 @@ impl Lengths {
     }
 }
 
-impl OnUsers for &Lengths {
+impl OnUsers for Lengths {
     fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let users = users_by_size(&contributions, &self.sizes);
         let packed: Vec<u8> = users.into_iter().flat_map(u64::to_le_bytes).collect();

@@ -25,6 +25,7 @@ pub struct Name {
     key: ReleaseKey,
     /// The released items. Those of a list are removed once the task has named them.
     unnamed: ReleasedSet,
+    left_out: ReleasedSet,
     waiting: Batcher,
 }
 
@@ -33,7 +34,24 @@ impl Name {
         // Longer than the name of any item column, so different from all of them.
         let user = format!("user of {}", columns.items.join(" ")).into();
         let columns = Columns { user, ..columns.clone() };
-        Self { columns, key, unnamed: released, waiting: Batcher::default() }
+        Self {
+            columns,
+            key,
+            unnamed: released,
+            left_out: ReleasedSet::default(),
+            waiting: Batcher::default(),
+        }
+    }
+
+    /// Leave out the items that were left out when the table was first read: a filter knows none of them.
+    #[must_use]
+    pub fn without(self, left_out: ReleasedSet) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// Whether an item is to be named, once if it is one of a list.
+    fn takes(&mut self, item: Digest) -> bool {
+        !self.left_out.contains(item) && self.unnamed.take(item)
     }
 
     fn name(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
@@ -46,7 +64,7 @@ impl Name {
         };
         let vocabulary = &contributions.vocabulary;
         let all = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
-        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.unnamed.take(*item)).collect();
+        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.takes(*item)).collect();
         if found.is_empty() {
             return Ok(Vec::new());
         }

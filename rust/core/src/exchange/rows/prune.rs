@@ -12,23 +12,81 @@ use arrow_array::RecordBatch;
 
 use super::candidates::Candidates;
 use super::partition::Partition;
+use super::pruned::PrunedUsers;
 use super::sizes::Sizes;
 use crate::Result;
 use crate::accounting::L0Bound;
-use crate::bounding::Priorities;
+use crate::bounding::{AHEAD, Priorities};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartitionRuns, PartitionedValues, PrunedItem, PrunedWriter, partitioned_values,
+    ByDigest, PartitionRuns, PartitionedValues, partitioned_values, push_dictionary,
 };
+use crate::numeric::widths::codes;
 use crate::random::{CodedWords, Digest, ReleaseKey};
 
-/// The stage that prunes users.
+/// The code of an item that no round can release.
+pub(crate) const NO_CODE: u32 = u32::MAX;
+
+/// Prunes users one by one.
+#[derive(Debug)]
+pub(crate) struct Pruner {
+    /// The most items that a user keeps.
+    bound: usize,
+    priorities: Priorities,
+}
+
+impl Pruner {
+    pub(crate) fn new(bound: L0Bound, key: &ReleaseKey) -> Self {
+        Self { bound: bound.get() as usize, priorities: Priorities::new(key) }
+    }
+
+    /// Add a user with the places of all of its items, whose codes are known by place. What stays are the candidates with
+    /// fewer than `bound` other items before them.
+    pub(crate) fn add(
+        &self,
+        user: Digest,
+        (items, places): (&[Digest], &mut [u32]),
+        codes_of: &[u32],
+        (pruned, keyed): (&mut PrunedUsers, &mut CodedWords),
+    ) {
+        let (bound, total) = (self.bound, codes(places.len()));
+        let code = |place: &u32| codes_of[*place as usize];
+        let is_other = |place: &u32| code(place) == NO_CODE;
+        if places.iter().all(is_other) {
+            return;
+        }
+        if places.len() <= bound {
+            return pruned.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
+        }
+        for first in [bound.saturating_mul(AHEAD), usize::MAX] {
+            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
+            let others = places[..ordered].iter().filter(|place| is_other(place)).count();
+            if others >= bound || ordered >= places.len() {
+                break;
+            }
+        }
+        // The rank of the first item of which nothing is ever kept, as of all behind it.
+        let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
+        let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
+        let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
+        pruned.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
+    }
+}
+
+/// The stage that prunes users. In a value candidates go by their places in its dictionary.
 ///
 /// # Contract
 /// All rows of a partition come one after the other in one task. So each user is pruned with all of its items.
 #[derive(Debug)]
 pub struct Prune {
     pruner: Pruner,
+    pruned: PrunedUsers,
+    candidates: Candidates,
+    /// The items of the next value, and the most users of each.
+    dictionary: Vec<(Digest, u32)>,
+    places: ByDigest<u32>,
+    /// The code of each place in a partition.
+    known: Vec<u32>,
     partition: Partition,
     runs: PartitionRuns,
     /// Rows of users since the last value, and how many of them make a value. The more rows, the more users of an item
@@ -40,7 +98,12 @@ pub struct Prune {
 impl Prune {
     pub(crate) fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates, sizes: Sizes) -> Self {
         Self {
-            pruner: Pruner::new(bound, key, candidates),
+            pruner: Pruner::new(bound, key),
+            pruned: PrunedUsers::default(),
+            candidates,
+            dictionary: Vec::new(),
+            places: ByDigest::default(),
+            known: Vec::new(),
             partition: Partition::new(key),
             runs: PartitionRuns::default(),
             rows: 0,
@@ -51,16 +114,42 @@ impl Prune {
     /// Prune the users of the partition that has ended.
     fn end_partition(&mut self) -> Result<()> {
         self.rows += self.partition.rows();
-        self.pruner.add_partition(&mut self.partition)?;
-        self.partition.clear();
+        self.look_up();
+        let Self { pruner, pruned, known, partition, .. } = self;
+        partition.each_user(|items, user, places, keyed| {
+            pruner.add(user, (items, places), known, (pruned, keyed));
+            Ok(())
+        })?;
+        partition.clear();
         Ok(())
+    }
+
+    /// Find the codes of the items of the partition.
+    fn look_up(&mut self) {
+        let Self { candidates, places, dictionary, known, partition, .. } = self;
+        let most_users = candidates.most_users(&partition.items);
+        known.clear();
+        known.extend(partition.items.iter().zip(most_users).map(|(item, users)| {
+            let place = |users| {
+                *places.entry(*item).or_insert_with(|| {
+                    dictionary.push((*item, users));
+                    codes(dictionary.len() - 1)
+                })
+            };
+            users.map_or(NO_CODE, place)
+        }));
     }
 
     /// Hand out all users so far. The value goes under the last of their partitions: where it is makes no difference to
     /// the rounds.
     fn hand_out(&mut self, last: Option<i32>, made: &mut PartitionedValues) {
         self.rows = 0;
-        if let (Some(last), Some(packed)) = (last, self.pruner.finish()) {
+        self.places.clear();
+        let dictionary = std::mem::take(&mut self.dictionary);
+        if let Some(last) = last.filter(|_| self.pruned.rows() > 0) {
+            let mut packed = Vec::new();
+            push_dictionary(&dictionary, &mut packed);
+            self.pruned.take(&mut packed);
             made.push(last, packed);
         }
     }
@@ -87,85 +176,5 @@ impl Stage for Prune {
         self.end_partition()?;
         self.hand_out(self.runs.current(), &mut made);
         made.into_batches()
-    }
-}
-
-/// Prunes users one by one.
-#[derive(Debug)]
-struct Pruner {
-    /// The most items that a user keeps.
-    bound: usize,
-    priorities: Priorities,
-    candidates: Candidates,
-    writer: PrunedWriter,
-    /// The place in the dictionary of the value of each item that is there.
-    places: ByDigest<u32>,
-    /// The same for each place in a partition; `NOWHERE` for items that no round can release.
-    known: Vec<u32>,
-    kept: Vec<PrunedItem>,
-}
-
-/// The place of an item that is not in the dictionary.
-const NOWHERE: u32 = u32::MAX;
-
-impl Pruner {
-    fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates) -> Self {
-        Self {
-            bound: bound.get() as usize,
-            priorities: Priorities::new(key),
-            candidates,
-            writer: PrunedWriter::default(),
-            places: ByDigest::default(),
-            known: Vec::new(),
-            kept: Vec::new(),
-        }
-    }
-
-    /// Add the users of a partition.
-    fn add_partition(&mut self, partition: &mut Partition) -> Result<()> {
-        self.look_up(&partition.items);
-        partition.each_user(|items, user, places, keyed| {
-            self.add_user((items, user, places), keyed);
-            Ok(())
-        })
-    }
-
-    /// Find the places of these items in the dictionary.
-    fn look_up(&mut self, items: &[Digest]) {
-        let most_users = self.candidates.most_users(items);
-        let Self { places, writer, known, .. } = self;
-        known.clear();
-        known.extend(items.iter().zip(most_users).map(|(&item, users)| {
-            let place = |users| *places.entry(item).or_insert_with(|| writer.add_item(item, users));
-            users.map_or(NOWHERE, place)
-        }));
-    }
-
-    /// Add a user with the places of all of its items.
-    fn add_user(&mut self, (items, user, places): (&[Digest], Digest, &mut [u32]), keyed: &mut CodedWords) {
-        let Self { bound, known, .. } = self;
-        if places.iter().all(|place| known[*place as usize] == NOWHERE) {
-            return;
-        }
-        if places.len() > *bound {
-            let digest = |place| items[place as usize];
-            self.priorities.order(user, places, digest, usize::MAX, keyed);
-        }
-        let known = places.iter().map(|place| known[*place as usize]);
-        let candidates = (0..).zip(known).filter(|(_, place)| *place != NOWHERE);
-        // The n-th candidate has n candidates before it, and rank - n other items, which never go.
-        let kept = candidates.enumerate().take_while(|(n, (rank, _))| rank - n < *bound);
-        self.kept.clear();
-        self.kept
-            .extend(kept.map(|(_, (rank, place))| PrunedItem { place: place as usize, rank: rank as u64 }));
-        if !self.kept.is_empty() {
-            self.writer.add_user(places.len(), *bound, &self.kept);
-        }
-    }
-
-    /// The users since the last time as a packed value; `None` if there are none.
-    fn finish(&mut self) -> Option<Vec<u8>> {
-        self.places.clear();
-        std::mem::take(&mut self.writer).finish()
     }
 }

@@ -3,14 +3,15 @@
 use arrow_array::RecordBatch;
 
 use super::candidates::can_release;
+use super::pruned::{CandidateSums, PackedPruned};
 use super::sizes::Sizes;
+use super::weights::Weights;
 use crate::Result;
 use crate::accounting::L0Bound;
+use crate::bounding::ItemSet;
+use crate::contributions::ItemCode;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{
-    PrunedItem, PrunedUsers, ReleasedSet, add_up, pack_for_driver, partitioned_values,
-};
-use crate::numeric::widths::{clipped, index};
+use crate::exchange::wire::{ReleasedSet, add_up, pack_for_driver, partitioned_values, take_dictionary};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Round};
 
@@ -44,25 +45,14 @@ impl Weigh {
     }
 
     /// Add the weights of items that the round can release.
-    fn weigh(&mut self, packed: &[u8]) -> Result<()> {
-        let users = PrunedUsers::unpack(packed)?;
-        let removed: Vec<bool> =
-            users.dictionary.iter().map(|(item, _)| self.released.contains(*item)).collect();
-        let mut sums = vec![0_u64; removed.len()];
-        let (bound, weights) = (u64::from(self.bound), &mut self.weights);
-        users.each_user(self.bound, |items, kept| {
-            let left = items - kept.iter().filter(|item| removed[item.place]).count() as u64;
-            let weight = weights.of(left.min(bound));
-            let mut removed_before = 0;
-            for &PrunedItem { place, rank } in kept {
-                if removed[place] {
-                    removed_before += 1;
-                } else if rank - removed_before < bound {
-                    sums[place] = sums[place].saturating_add(weight);
-                }
-            }
-        })?;
-        self.keep_possible(&users.dictionary, &sums);
+    fn weigh(&mut self, mut packed: &[u8]) -> Result<()> {
+        let dictionary = take_dictionary(&mut packed)?;
+        let mut removed = ItemSet::new();
+        let released = dictionary.iter().enumerate().filter(|(_, (item, _))| self.released.contains(*item));
+        released.for_each(|(place, _)| removed.insert(ItemCode::from_index(place)));
+        let mut sums = CandidateSums::new(dictionary.len(), 0..dictionary.len());
+        PackedPruned::of(packed)?.weigh(self.bound, &mut self.weights, &removed, &mut sums)?;
+        self.keep_possible(&dictionary, &sums.of_range);
         Ok(())
     }
 
@@ -94,29 +84,5 @@ impl Stage for Weigh {
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         add_up(&mut self.sums);
         pack_for_driver(&std::mem::take(&mut self.sums)).into_batches()
-    }
-}
-
-/// The weight that a user gives to each of its k items, as far as it was asked for.
-#[derive(Debug)]
-pub(crate) struct Weights {
-    round: Round,
-    known: Vec<u64>,
-}
-
-impl Weights {
-    pub(crate) fn new(round: &Round) -> Self {
-        Self { round: round.clone(), known: Vec::new() }
-    }
-
-    /// The weight for a user of so many items, of which it keeps all.
-    pub(crate) fn of(&mut self, items: u64) -> u64 {
-        let at = index(items);
-        for k in self.known.len()..=at {
-            // Clipping is safe: users of more items give less to each.
-            let k = clipped(k);
-            self.known.push(self.round.weighting.weight_in_quanta(k, self.round.rule.quantum()));
-        }
-        self.known[at]
     }
 }

@@ -96,7 +96,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     let released = engine.decided(1);
     let users = engine.noisy_counts(&released);
     let publish = |selection: &Selection, users: Option<&Decisions>| {
-        selection.publish(&[], Decisions::unpack(&released).unwrap(), users, &schema)
+        selection.publish(&[], &Decisions::unpack(&released).unwrap(), users, &schema)
     };
     assert!(publish(&selection, Some(&users)).is_ok());
     let mut fewer = users.clone();

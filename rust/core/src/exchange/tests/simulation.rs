@@ -121,8 +121,11 @@ pub(super) fn both<A: Stage, B: Stage>(
 }
 
 /// An engine with one task for each part of the rows.
+#[derive(Clone)]
 pub(super) struct Engine<'a> {
     pub(super) job: &'a ExchangeJob,
+    /// What is left out of the table.
+    pub(super) unread: ReleasedSet,
     /// Bits of a filter for each released item, if they are joined.
     pub(super) filter_bits: Option<NonZeroU32>,
     pub(super) tables: Vec<RecordBatch>,
@@ -133,12 +136,23 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub(super) fn new(job: &'a ExchangeJob, table: Made, rows: &[(i64, i64)], tasks: usize) -> Self {
+        Self::reading(job, &Packed::default(), table, rows, tasks)
+    }
+
+    /// The same without these items.
+    pub(super) fn reading(
+        job: &'a ExchangeJob,
+        unread: &Packed,
+        table: Made,
+        rows: &[(i64, i64)],
+        tasks: usize,
+    ) -> Self {
+        let unread = ReleasedSet::unpack(&ReleasedSet::pack(unread.bytes(), None).unwrap()).unwrap();
+        let encode = || job.encode(PARTITIONS, true).unwrap().without(unread.clone());
         let tables: Vec<RecordBatch> = (0..tasks)
             .map(|part| table(&rows.iter().skip(part).step_by(tasks).copied().collect::<Rows>()))
             .collect();
-        let encoded = tables
-            .iter()
-            .flat_map(|part| run(job.encode(PARTITIONS, true).unwrap(), std::slice::from_ref(part)));
+        let encoded = tables.iter().flat_map(|part| run(encode(), std::slice::from_ref(part)));
         let (mut contributions, mut user_counts) = (shuffled(encoded.collect(), tasks), vec![]);
         for part in &mut contributions {
             let is_count =
@@ -146,7 +160,23 @@ impl<'a> Engine<'a> {
             let users = part.split_off(part.partition_point(is_count));
             user_counts.push(std::mem::replace(part, users));
         }
-        Self { job, filter_bits: None, tables, contributions, user_counts }
+        Self { job, unread, filter_bits: None, tables, contributions, user_counts }
+    }
+
+    /// The same without these items, which are counted.
+    pub(super) fn without(&self, items: &Packed) -> Self {
+        let items = self.released_set(items.bytes());
+        let rest =
+            self.contributions.iter().map(|part| run(self.job.take_out(items.clone()), part)).collect();
+        Self { contributions: rest, ..self.clone() }
+    }
+
+    /// The selection after a look at the data, if one comes first.
+    pub(super) fn looked(&self, selection: &Selection) -> Selection {
+        let sizes = selection.sizes().unwrap_or_default();
+        let made: Vec<RecordBatch> =
+            self.contributions.iter().flat_map(|part| run(self.job.lengths(sizes.clone()), part)).collect();
+        selection.after_a_look(&packed(&made).into()).unwrap()
     }
 
     /// A stage on the contributions, and another one where its rows have come together.
@@ -260,7 +290,7 @@ impl<'a> Engine<'a> {
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
         let set = self.released_set(released);
-        let name = || self.job.name(set.clone());
+        let name = || self.job.name(set.clone()).without(self.unread.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };
@@ -282,11 +312,15 @@ pub(super) fn exchanged(
 ) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let engine = Engine { filter_bits, ..Engine::new(selection.job(), table, rows, tasks) };
-    let released =
-        if selection.job().is_steered() { engine.steered() } else { engine.decided(frequent_above) };
+    let (unread, public) = (selection.unread(), selection.counted_public());
+    let engine = Engine { filter_bits, ..Engine::reading(selection.job(), &unread, table, rows, tasks) };
+    let rest = engine.without(&public);
+    let selection = rest.looked(&selection);
+    let [engine, rest] = [engine, rest].map(|engine| Engine { job: selection.job(), ..engine });
+    let released = if selection.job().is_steered() { rest.steered() } else { rest.decided(frequent_above) };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
-    let users = selection.is_counted().then(|| engine.noisy_counts(&released));
-    selection.publish(&named, Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
+    let counted = [&released[..], public.bytes()].concat();
+    let users = selection.is_counted().then(|| engine.noisy_counts(&counted));
+    selection.publish(&named, &Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
 }

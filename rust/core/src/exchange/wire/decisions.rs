@@ -89,3 +89,10 @@ impl Decisions {
         self.0.iter().map(|(item, number)| (*item, *number))
     }
 }
+
+/// The last number of each item.
+impl FromIterator<(Digest, i64)> for Decisions {
+    fn from_iter<I: IntoIterator<Item = (Digest, i64)>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}

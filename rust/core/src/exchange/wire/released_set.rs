@@ -65,6 +65,11 @@ impl ReleasedSet {
         Ok([&[FILTER, bloom.probes], bytes.as_slice(), &bloom.bits].concat())
     }
 
+    /// A list of these items.
+    pub(crate) fn list(items: &[Digest]) -> Self {
+        Self(Form::List(Arc::new(items.iter().map(|item| (*item, 0)).collect())))
+    }
+
     /// Read a packed set; no bytes are the empty set.
     ///
     /// # Errors

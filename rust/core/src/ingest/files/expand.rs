@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::input::{Input, is_standard_input};
 use super::magic;
@@ -35,6 +35,34 @@ pub(super) fn expand(
     seen: &mut Seen,
     control: &Control,
 ) -> Result<Vec<NamedFile>> {
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(unreadable(
+            path,
+            "it holds a NUL character, and no file has such a name; name the file itself",
+        ));
+    }
+    let plain = without_dots(path);
+    let path = plain.as_path();
+    let found = if is_standard_input(path) { vec![path.to_owned()] } else { named(path, format, seen)? };
+    let mut files = Vec::new();
+    for file in found {
+        if seen.paths.insert(place_of(&file)) {
+            let input = Input::new(&file, control)?;
+            seen.tables.check(if is_standard_input(&file) {
+                Path::new(STANDARD_INPUT_PLACE)
+            } else {
+                &file
+            })?;
+            seen.check_pipe(&input)?;
+            let format = format.map_or_else(|| format_of(input.name()), Ok)?;
+            files.push((input, format));
+        }
+    }
+    Ok(files)
+}
+
+/// The files that a path or pattern names, also those that were seen before.
+fn named(path: &Path, format: Option<FileFormat>, seen: &mut Seen) -> Result<Vec<PathBuf>> {
     // Two stars at the end are all that is in a folder. As a part of a pattern they would leave out the files in it.
     let path = match path.parent() {
         Some(folder) if path.ends_with("**") && !path.exists() && folder.as_os_str().is_empty() => {
@@ -43,9 +71,7 @@ pub(super) fn expand(
         Some(folder) if path.ends_with("**") && !path.exists() => folder,
         Some(_) | None => path,
     };
-    let found = if is_standard_input(path) {
-        vec![path.to_owned()]
-    } else if path.is_dir() {
+    let found = if path.is_dir() {
         seen.tables.check(path)?;
         contents(path, format)?
     } else if is_pattern(path) {
@@ -53,19 +79,25 @@ pub(super) fn expand(
     } else {
         vec![path.to_owned()]
     };
-    let mut files = Vec::new();
-    for file in found {
-        if seen.paths.insert(place_of(&file)) {
-            let input = Input::new(&file, control)?;
-            if !is_standard_input(&file) {
-                seen.tables.check(&file)?;
-            }
-            seen.check_pipe(&input)?;
-            let format = format.map_or_else(|| format_of(input.name()), Ok)?;
-            files.push((input, format));
-        }
+    // A file that is called as the standard input is a file.
+    let as_file = |path| if is_standard_input(path) { Path::new(".").join(path) } else { path.to_owned() };
+    Ok(found.iter().map(|path| as_file(path)).collect())
+}
+
+/// Where a file that is the standard input can be found.
+const STANDARD_INPUT_PLACE: &str = "/dev/stdin";
+
+/// The path without parts that are a single dot: the library of patterns leaves them out of what it finds.
+fn without_dots(path: &Path) -> PathBuf {
+    let plain: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    if plain.as_os_str().is_empty() && !path.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else if is_standard_input(&plain) {
+        // A file of this name.
+        path.to_owned()
+    } else {
+        plain
     }
-    Ok(files)
 }
 
 /// The path from the root on, so that `./a.csv` is `a.csv`. Links are not followed: each is a file of its own.
@@ -111,11 +143,12 @@ fn is_pattern(path: &Path) -> bool {
 /// The files of a folder.
 fn contents(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
     let text = folder.to_str().ok_or_else(|| unreadable(folder, "its name is not valid Unicode"))?;
+    let text = if text == "." { "" } else { text };
     let all = Path::new(&glob::Pattern::escape(text)).join("**").join("*");
     let mut files = named_by(&all, folder)?;
     check_names(files.iter().filter(|file| file.is_dir()).map(PathBuf::as_path).chain([folder]))?;
     files.retain(|file| {
-        file.strip_prefix(folder).is_ok_and(|below| !below.iter().any(is_hidden)) && !file.is_dir()
+        file.strip_prefix(text).is_ok_and(|below| !below.iter().any(is_hidden)) && !file.is_dir()
     });
     for file in &files {
         check_regular(file)?;
@@ -179,6 +212,7 @@ fn check_regular(file: &Path) -> Result<()> {
 
 /// The files that match a pattern, and those of folders that do.
 fn matches(pattern: &Path, format: Option<FileFormat>, seen: &mut Seen) -> Result<Vec<PathBuf>> {
+    check_classes(pattern)?;
     let found = named_by(pattern, pattern)?;
     if found.is_empty() {
         return Err(unreadable(pattern, "no file matches this pattern"));
@@ -197,6 +231,19 @@ fn matches(pattern: &Path, format: Option<FileFormat>, seen: &mut Seen) -> Resul
     }
     files.sort();
     Ok(files)
+}
+
+/// Refuses classes of characters that shells read in another way: the files would be others than those meant.
+fn check_classes(pattern: &Path) -> Result<()> {
+    let text = pattern.to_string_lossy();
+    if !["[^", "[[:", "[[.", "[[="].iter().any(|start| text.contains(start)) {
+        return Ok(());
+    }
+    Err(unreadable(
+        pattern,
+        "not a valid pattern: [^a], [[:alpha:]] and the like have no meaning here; write [!a] for all but a, and a range \
+         such as [a-z]",
+    ))
 }
 
 /// Refuses a mark of a tool that only a wildcard meets: its rows may not be meant, or they may.

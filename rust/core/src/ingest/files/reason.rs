@@ -68,5 +68,10 @@ pub(super) fn arrow_failed(path: &Path, error: &ArrowError, otherwise: &str) -> 
 
 /// Calls a decoder. A panic on a malformed file becomes an error.
 pub(super) fn guarded<T>(path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
-    caught(decode).unwrap_or_else(|| Err(unreadable(path, "the file is malformed and its decoder gave up")))
+    guarded_as("the file is malformed and its decoder gave up", path, decode)
+}
+
+/// As [`guarded`], with other words for a panic.
+pub(super) fn guarded_as<T>(reason: &str, path: &Path, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    caught(decode).unwrap_or_else(|| Err(unreadable(path, reason)))
 }

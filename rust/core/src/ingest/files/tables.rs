@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use parquet::file::metadata::FileMetaData;
 
@@ -75,13 +75,12 @@ pub(super) struct Tables {
 impl Tables {
     /// Refuse a file or folder that belongs to a table whose files are not its rows.
     ///
-    /// Links are looked at where they stand and where they lead.
+    /// Each link on the way is looked at where it stands, and the file where the last one leads.
     ///
     /// # Errors
     /// [`crate::Error::File`].
     pub(super) fn check(&mut self, path: &Path) -> Result<()> {
-        let places = [std::path::absolute(path), fs::canonicalize(path)];
-        refused(path, places.iter().flatten().find_map(|place| self.kind_of(place)))
+        refused(path, places(path).iter().find_map(|place| self.kind_of(place)))
     }
 
     fn kind_of(&mut self, path: &Path) -> Option<Kind> {
@@ -110,6 +109,35 @@ pub(super) fn check_footer(path: &Path, footer: &FileMetaData) -> Result<()> {
         Mark::Entries(_) | Mark::Within(..) | Mark::Numbered(_) | Mark::Beside(_) | Mark::Named(_) => false,
     };
     refused(path, first(of_footer))
+}
+
+/// As many links as systems follow.
+const MOST_LINKS: usize = 40;
+
+/// The links on the way to a file, and where the last one leads. Two dots go up from where a link leads.
+fn places(path: &Path) -> Vec<PathBuf> {
+    let Ok(mut rest) = std::path::absolute(path) else { return Vec::new() };
+    let (mut places, mut at) = (Vec::new(), PathBuf::new());
+    loop {
+        let mut parts = rest.components();
+        let Some(part) = parts.next() else { break };
+        let after = parts.as_path().to_owned();
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(at.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => at.push(part),
+        }
+        rest = match fs::read_link(&at) {
+            Ok(target) if matches!(part, Component::Normal(_)) && places.len() < MOST_LINKS => {
+                places.push(at.clone());
+                at.pop();
+                target.join(after)
+            }
+            Ok(_) | Err(_) => after,
+        };
+    }
+    places.push(at);
+    places
 }
 
 fn refused(path: &Path, found: Option<Kind>) -> Result<()> {

@@ -5,4 +5,4 @@ mod common_type;
 mod positions;
 
 pub(crate) use column_layout::ColumnLayout;
-pub(super) use positions::{Positions, Role, list_names, position, roles};
+pub(super) use positions::{Positions, Role, position, roles};

@@ -115,7 +115,7 @@ pub(in crate::ingest) fn position(schema: &Schema, role: Role, name: &str, sourc
 }
 
 /// Names in quotes, cut after the first few.
-pub(in crate::ingest) fn list_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn list_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(quoted).collect();
     match names.get(LISTED..) {
         Some(more) if !more.is_empty() => format!("{}, and {} more", names[..LISTED].join(", "), more.len()),

@@ -13,7 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::format::OutputFormat;
-use super::instants::as_text;
+use super::instants::{as_text, known_to_parquet};
 use crate::ingest::csv_field;
 
 /// Write a whole table.
@@ -35,7 +35,10 @@ pub(super) fn write_format(
 }
 
 /// Parquet names this library as the writer. The statistics in the file cover the released rows alone.
+///
+/// Dates and times have types that Parquet knows: other readers would take seconds for bare integers.
 fn write_parquet(table: &RecordBatch, out: &mut (impl Write + Send)) -> Result<(), ParquetError> {
+    let table = &known_to_parquet(table)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_created_by(concat!("dpsel version ", env!("CARGO_PKG_VERSION")).into())

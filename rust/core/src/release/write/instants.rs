@@ -5,17 +5,44 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 
 /// The table with ISO 8601 text in place of dates and times.
 ///
 /// An unknown time zone becomes UTC. ISO 8601 text covers about 260,000 years in both directions. A column with a value
 /// beyond them becomes integers: time since 1970 in the column's resolution, as in the other formats.
 pub(super) fn as_text(table: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    let columns: Vec<ArrayRef> = table.columns().iter().map(written).collect::<Result<_, _>>()?;
+    with_columns(table, written)
+}
+
+/// The table with milliseconds in place of seconds, and days in place of dates in milliseconds.
+pub(super) fn known_to_parquet(table: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    with_columns(table, |column| match column.data_type() {
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            let finer = cast(column, &DataType::Timestamp(TimeUnit::Millisecond, zone.clone()));
+            // Otherwise: a time beyond 64 bits of milliseconds, which stays a number.
+            Ok(finer.unwrap_or_else(|_| Arc::clone(column)))
+        }
+        DataType::Date64 => {
+            let days = cast(column, &DataType::Date32).ok();
+            let exact = |days: &ArrayRef| cast(days, &DataType::Date64).is_ok_and(|back| &back == column);
+            // Otherwise: a date beyond 32 bits of days, which stays a number.
+            Ok(days.filter(exact).unwrap_or_else(|| Arc::clone(column)))
+        }
+        _ => Ok(Arc::clone(column)),
+    })
+}
+
+/// The table with what is made of each column.
+fn with_columns(
+    table: &RecordBatch,
+    made: impl Fn(&ArrayRef) -> Result<ArrayRef, ArrowError>,
+) -> Result<RecordBatch, ArrowError> {
+    let columns: Vec<ArrayRef> = table.columns().iter().map(made).collect::<Result<_, _>>()?;
     let fields = table.schema_ref().fields().iter().zip(&columns);
-    let fields: Vec<Field> =
-        fields.map(|(field, column)| Field::new(field.name(), column.data_type().clone(), true)).collect();
+    let fields: Vec<Field> = fields
+        .map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()))
+        .collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 

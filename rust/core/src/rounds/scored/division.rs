@@ -4,10 +4,9 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use crate::bounding::KeptPiece;
+use crate::rounds::block::MOST_USERS;
 use crate::runtime::parallel;
 
-/// Users of a part at most. Their numbers have 16 bits.
-pub(super) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
 /// A part takes no more users when it has some number of rows between these.
 const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 18 };
 

@@ -9,8 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use crate::bounding::KeptPiece;
 use crate::runtime::parallel;
 
-/// Slots of a range: the place in it has a byte, and what is known of so many fits the fastest cache.
-pub(super) const RANGE: usize = 1 << u8::BITS;
 /// Threads that count users at most: each has a byte for every item code.
 const COUNTING: usize = 4;
 /// Classes of items by their number of users: in the class c it is 2^(7 - c) or more.
@@ -82,11 +80,6 @@ impl Slots {
         with_slot
     }
 
-    /// Number of slots.
-    pub(super) fn len(&self) -> usize {
-        self.codes.len()
-    }
-
     /// The code of the item of each slot.
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes
@@ -154,7 +147,7 @@ mod tests {
         for threads in [1, 3] {
             let slots = Slots::assign(&pieces, bound, threads);
             let of_slots: Vec<usize> = slots.codes().iter().map(|code| users[*code as usize]).collect();
-            assert_eq!(slots.len(), users.iter().filter(|users| **users > 1).count());
+            assert_eq!(slots.codes().len(), users.iter().filter(|users| **users > 1).count());
             assert!(
                 of_slots.is_sorted_by_key(|users| (*users).min(255).ilog2().wrapping_neg().cast_signed())
             );

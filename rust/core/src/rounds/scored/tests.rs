@@ -11,11 +11,13 @@ use crate::contributions::ItemCode;
 use crate::contributions::testing::contributions;
 use crate::noise::{Noise, Threshold};
 use crate::random::Digest;
-use crate::rounds::decision::{ItemState, Outcome};
-use crate::rounds::items::Weights;
+use crate::random::{Purpose, Words};
+use crate::rounds::block::UserBlock;
+use crate::rounds::block::{Shared, THREAD_SLOTS};
+use crate::rounds::decision::{ItemState, Outcome, ScoredRound};
 use crate::rounds::selected::Released;
-use crate::rounds::{NoiseCheck, Round, Rule, UserSize};
-use crate::weighting::{Budget, Budgets, Drift, FULL_IMPORTANCE, SHARES, UNIT, Weighting};
+use crate::rounds::{NoiseCheck, Round, Rule, Scoring, UserSize};
+use crate::weighting::{Budget, Drift, FULL_IMPORTANCE, SHARES, UNIT, Weighting};
 
 type Table = Vec<(u64, u64)>;
 
@@ -89,11 +91,15 @@ fn by_definition(contributions: &BoundedContributions, calibration: &Calibration
                 items.get_mut(item).unwrap().0 += u64::from(weight);
             }
         }
-        let decider = Decider::new(calibration, number, true).unwrap();
-        let words = Words::new(&key(), Purpose::Noise, number);
+        let decider = ScoredRound::new(calibration, number, true).unwrap();
+        let (words, mut noises) = (Words::new(&key(), Purpose::Noise, number), Vec::new());
         for (item, (weight, state)) in &mut items {
             let digest = contributions.vocabulary().digests().get(ItemCode(*item));
-            match decider.decide(*state, *weight, words.word(digest)) {
+            if !state.takes_part(*weight) {
+                continue;
+            }
+            decider.noises(&[words.word(digest)], &mut noises);
+            match decider.decide(*state, *weight, noises[0]) {
                 Outcome::Released(noisy) => found.released.push((*item, digest, noisy)),
                 Outcome::Abandoned => *state = ItemState::ABANDONED,
                 Outcome::Kept(next) => *state = next,
@@ -114,9 +120,8 @@ fn released(
     threads: usize,
 ) -> Vec<(u32, Digest, i64)> {
     let control = Control::new(NonZeroUsize::new(threads), None);
-    let scoring = calibration.scoring().unwrap();
-    let found =
-        score_rounds(contributions, calibration, (&scoring.0, scoring.1), true, &key(), &control).unwrap();
+    let publish = calibration.scoring().unwrap().1;
+    let found = score_rounds(contributions, (calibration, publish), true, &key(), &control).unwrap();
     let item = |released: &Released| (released.item.0, released.digest, released.weight);
     let mut items: Vec<_> = found.items.iter().map(item).collect();
     items.sort_unstable();
@@ -214,25 +219,31 @@ fn threads_add_up_the_weights_of_shared_items() {
     let users = kept_items(&contributions);
     let (expected, capped) = plain_sums(&users, contributions.vocabulary().code_bound(), budget);
     assert!(capped > 100_000, "users reach their caps: {capped}");
-    let calibration = rounds(1.0, 0, (2, 1));
-    let decider = Decider::new(&calibration, 0, false).unwrap();
-    let words = Words::new(&key(), Purpose::Noise, 0);
+    let mut calibration = rounds(1.0, 0, (ROUNDS, 1));
+    if let Some(Round { rule: Rule::Scoring(Scoring { publish: Some(publish), .. }), .. }) =
+        calibration.rounds.last_mut()
+    {
+        publish.sizes = vec![UserSize { items: u32::try_from(ITEMS).unwrap(), norm: UNIT, cap: CAP }];
+    }
+    let budgets = calibration.scoring().unwrap().1.budgets();
     for threads in [1, 3] {
         let control = Control::new(NonZeroUsize::new(threads), None);
         let (pieces, vocabulary) = pairs().into_kept_pieces();
-        let budgets = Budgets::new(vec![(u32::try_from(ITEMS).unwrap(), budget)]);
-        let (mut users, mut sums, _) = Users::new(pieces, vocabulary, budgets, &control);
-        let codes: Vec<usize> = (0..sums.len()).map(|slot| sums.item(slot).index()).collect();
+        let InBlocks { mut users, codes, .. } = InBlocks::new(pieces, vocabulary, &budgets, &control);
         assert_eq!(codes.len() as u64, ITEMS);
-        for (round, expected) in (0..).zip(&expected) {
-            let mut importances: Vec<u16> = codes.iter().map(|code| importance(*code, round)).collect();
-            importances.resize(sums.whole_ranges(), FULL_IMPORTANCE);
-            let (by_range, _) = importances.as_chunks();
-            let scored = ScoredDecider::new(&decider, &words).unwrap();
-            let found = users.run(&mut sums, (SHARES / ROUNDS, by_range), scored, &control).unwrap();
-            assert_eq!(found, []);
-            let found = (0..codes.len()).map(|slot| sums.weight(slot));
-            assert!(found.eq(codes.iter().map(|code| expected[*code])), "{threads} threads, round {round}");
+        let mut shared = Shared::new(codes.len(), (threads, THREAD_SLOTS));
+        let rounds = BlockRound::all(&calibration, false, &key()).unwrap();
+        for ((number, round), expected) in (0..).zip(&rounds).zip(&expected) {
+            let importances: Vec<u16> = codes.iter().map(|code| importance(*code as usize, number)).collect();
+            shared.steer(&importances);
+            let found = parallel::map(threads, users.iter_mut().collect(), |users: &mut UserBlock<u32>| {
+                let mut released = Vec::new();
+                users.run(round, &shared, &mut released).map(|()| released)
+            });
+            assert!(found.into_iter().all(|found| found.unwrap().is_empty()));
+            shared.add_up();
+            let found = codes.iter().map(|code| expected[*code as usize]);
+            assert!(shared.weights().eq(found), "{threads} threads, round {number}");
         }
     }
 }
@@ -247,25 +258,24 @@ fn rounds_charge_what_they_hold() {
         let (contributions, calibration) = (bounded(&table, 10_000), rounds(0.1, 3, (4, 10_000)));
         let (kept, codes) = (contributions.rows(), contributions.vocabulary().code_bound());
         let (number, control) = (contributions.users(), Control::default());
-        let bytes = Users::bytes(number, kept, codes, &control);
-        let charged = codes * BYTES + RANGE * STATE_BYTES + number * USER_BYTES + bytes;
-        let scored = calibration.scoring().unwrap();
-        let scored = || (scored.0.as_slice(), scored.1);
+        let charged = bytes(Totals { users: number, codes, rows: kept }, &control);
+        let publish = calibration.scoring().unwrap().1;
         for (limit, suffices) in [(charged, true), (charged - 1, false)] {
             let control = Control::new(None, Some(limit as u64));
             let rows = bounded(&table, 10_000);
-            let found = score_rounds(rows, &calibration, scored(), false, &key(), &control);
+            let found = score_rounds(rows, (&calibration, publish), false, &key(), &control);
             assert_eq!(found.is_ok(), suffices);
             // All of it is given back.
             assert!(!suffices || control.held_memory() == 0);
         }
-        // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, sum, noise, exposure
-        // and importance; of its rows slot, user and drift, in place of the item. Of a user: budget, squares and what it gave first.
+        // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, place, sum, noise,
+        // exposure and importance; of its rows slot, user and drift, in place of the item. Of a user: budget, squares and
+        // what it gave first.
         let in_use = |shared: usize, of_shared: usize| {
             (codes - shared) * (4 + 16 + 2 + 20)
-                + shared * (4 + 16 + 8 + 14)
+                + shared * (4 + 16 + 2 + 8 + 14)
                 + of_shared * 5
-                + number * (2 + 8 + 2)
+                + number * (1 + 8 + 2)
         };
         assert!(charged + kept * 4 >= in_use(0, 0).max(in_use(codes, kept)), "{users} {items} {rows}");
     }

@@ -1,100 +1,110 @@
-//! All users of scored rounds, part by part.
+//! Users become blocks, as do the items that they share.
 
-use super::deciding::ScoredDecider;
-use super::division::{MOST_USERS, divide_users, enough_rows};
-use super::part::{Buffers, Inputs, Part};
-use super::rows;
-use super::slots::{RANGE, Slots};
-use super::sums::{SlotSums, THREAD_SLOTS};
-use crate::Result;
+use super::division::{KeptPart, divide_users, enough_rows};
+use super::slots::Slots;
 use crate::bounding::KeptPiece;
-use crate::contributions::{Keys, Vocabulary};
-use crate::rounds::selected::Released;
+use crate::contributions::{Digests, Keys, Vocabulary};
+use crate::numeric::widths::codes;
+use crate::rounds::block::{
+    BLOCK_ITEMS, ItemBlock, Kept, MOST_USERS, RANGE, ROW_BYTES, Shared, THREAD_SLOTS, UserBlock,
+};
+use crate::runtime::Control;
 use crate::runtime::parallel::{self, Idle};
-use crate::runtime::{Control, WEIGHING};
 use crate::weighting::Budgets;
 
-/// All users, in parts.
+/// Users and the items that they share, before the first round.
 #[derive(Debug)]
-pub(super) struct Users {
-    parts: Vec<Part>,
-    budgets: Budgets,
-    /// Number of users, and of their rows at first.
-    number: usize,
-    rows: usize,
+pub(super) struct InBlocks {
+    pub(super) users: Vec<UserBlock<u32>>,
+    pub(super) items: Vec<ItemBlock>,
+    pub(super) shared: Shared,
+    /// The code of each slot.
+    pub(super) codes: Vec<u32>,
+    pub(super) keys: Keys,
+    /// The threads that work on users.
+    pub(super) threads: usize,
 }
 
-impl Users {
-    /// Bytes for so many users with so many rows, of items with codes below `codes`, at most. The memory of items, which was
-    /// counted, is freed as parts are made.
-    pub(super) fn bytes(users: usize, rows: usize, codes: usize, control: &Control) -> usize {
-        let (row, range) = rows::BYTES;
-        let threads = parallel::threads_for(rows, control);
-        let parts = 1 + users / MOST_USERS + rows / enough_rows(rows, threads);
-        // An item with a slot has two users or more.
-        let slots = codes.min(rows / 2).next_multiple_of(RANGE);
-        let ranges = parts * slots / RANGE;
-        let sums = (threads * slots).min(THREAD_SLOTS) + threads * RANGE;
-        let of_items = rows * size_of::<u32>();
-        (rows * row).saturating_sub(of_items) + ranges.min(rows) * range + sums * size_of::<u32>()
-    }
+/// The slots of shared items and the codes of the others, while a block is made. Their memory is used again: fresh memory
+/// is dear.
+#[derive(Debug, Default)]
+struct Buffers {
+    shared: Vec<u32>,
+    alone: Vec<u32>,
+}
 
-    /// Users who keep these items, and the items that they share, before the first round. Digests in the vocabulary are
-    /// freed before noise, exposures, importances and drifts take memory.
+/// Bytes for so many users with so many rows, of items with codes below `codes`, at most. The memory of items, which was
+/// counted, is freed as blocks are made.
+pub(super) fn bytes(users: usize, rows: usize, codes: usize, control: &Control) -> usize {
+    let (row, range) = ROW_BYTES;
+    let threads = parallel::threads_for(rows, control);
+    let blocks = 1 + users / MOST_USERS + rows / enough_rows(rows, threads);
+    // An item with a slot has two users or more.
+    let slots = codes.min(rows / 2).next_multiple_of(RANGE);
+    let ranges = blocks * slots / RANGE;
+    let sums = (threads * slots).min(THREAD_SLOTS) + threads * RANGE;
+    let of_items = rows * size_of::<u32>();
+    (rows * row).saturating_sub(of_items) + ranges.min(rows) * range + sums * size_of::<u32>()
+}
+
+impl InBlocks {
+    /// Users who keep these items. Digests in the vocabulary are freed before noise, exposures, importances and drifts take
+    /// memory.
     pub(super) fn new(
         pieces: Vec<KeptPiece>,
         vocabulary: Vocabulary,
-        budgets: Budgets,
+        budgets: &Budgets,
         control: &Control,
-    ) -> (Self, SlotSums, Keys) {
-        let number = pieces.iter().map(|piece| piece.items_by_user().len()).sum();
+    ) -> Self {
         let rows = pieces.iter().flat_map(KeptPiece::items_by_user).map(<[u32]>::len).sum();
         let threads = parallel::threads_for(rows, control);
         let slots = Slots::assign(&pieces, vocabulary.code_bound(), threads);
         let digests = vocabulary.digests();
-        let chunks = slots.codes().chunks(slots.len().div_ceil(threads).max(1));
-        let of_shared = parallel::map(threads, chunks.collect(), |codes| digests.of(codes));
-        let idle = Idle::default();
-        let users = divide_users(pieces, enough_rows(rows, threads));
-        let mut parts = parallel::map(threads, users, |users| {
-            let mut buffers = idle.take(Buffers::default);
-            let part = Part::new(&users, &slots, (&digests, &budgets), &mut buffers);
-            idle.put(buffers);
-            part
+        let chunks = slots.codes().chunks(BLOCK_ITEMS).enumerate().collect();
+        let mut items = parallel::map(threads, chunks, |(number, codes): (usize, &[u32])| {
+            ItemBlock::new(number * BLOCK_ITEMS, digests.of(codes))
         });
-        let sums = SlotSums::new(slots.into_codes(), of_shared.concat());
+        let idle = Idle::default();
+        let mut users = parallel::map(threads, divide_users(pieces, enough_rows(rows, threads)), |users| {
+            let mut buffers = idle.take(Buffers::default);
+            let block = buffers.block(&users, &slots, (&digests, budgets));
+            idle.put(buffers);
+            block
+        });
+        let codes = slots.into_codes();
         let (keys, digests) = vocabulary.into_keys();
         parallel::free(threads, digests);
-        parallel::map(threads, parts.iter_mut().collect(), |part: &mut Part| part.begin(&budgets));
-        (Self { parts, budgets, number, rows }, sums, keys)
+        parallel::map(threads, users.iter_mut().collect(), UserBlock::begin);
+        items.iter_mut().for_each(ItemBlock::begin);
+        let shared = Shared::new(codes.len(), (threads, THREAD_SLOTS));
+        Self { users, items, shared, codes, keys, threads }
     }
+}
 
-    /// Let all users give in a round of this share, under these importances of shared items by range of slots, and decide
-    /// the items that one user alone keeps. Returns those that are released.
-    ///
-    /// # Errors
-    /// Interruption; [`crate::Error::Internal`] for weights far beyond a user's norm.
-    pub(super) fn run(
+impl Buffers {
+    /// The block of these users, with the items that they share and the others.
+    fn block(
         &mut self,
-        sums: &mut SlotSums,
-        (share, importances): (u32, &[[u16; RANGE]]),
-        decider: ScoredDecider<'_>,
-        control: &Control,
-    ) -> Result<Vec<Released>> {
-        let tally = control.tally(WEIGHING, self.number);
-        let threads = parallel::threads_for(self.rows, control);
-        let budgets = self.budgets.in_round(share);
-        let round = Inputs { sums: sums.adding(threads), importances, budgets, decider };
-        let released = parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
-            let (mut of_thread, mut released) = (round.sums.take(), Vec::new());
-            let result = part.run(&round, &mut of_thread, &mut released);
-            round.sums.put(of_thread);
-            tally.add(part.users());
-            result.map(|()| released)
-        });
-        let of_threads = round.sums.end();
-        sums.merge(of_threads, threads);
-        control.check()?;
-        Ok(released.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        users: &KeptPart,
+        slots: &Slots,
+        (digests, budgets): (&Digests<'_>, &Budgets),
+    ) -> UserBlock<u32> {
+        let Self { shared, alone } = self;
+        let places = users.items().map(|items| budgets.short_place(items.len())).collect();
+        let rows = users.rows();
+        shared.resize(rows.max(shared.len()), 0);
+        alone.resize(rows.max(alone.len()), 0);
+        let (mut shared_end, mut alone_end) = (0, 0);
+        // How many items of each user have slots, and how many have none.
+        let mut lens = Vec::with_capacity(users.len());
+        for items in users.items() {
+            let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
+            let others = items.len() - with_slot;
+            lens.push((codes(with_slot), codes(others)));
+            (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);
+        }
+        let alone = &alone[..alone_end];
+        let alone = (alone.to_vec(), digests.of(alone));
+        UserBlock::new(Kept { budgets: places, lens: &lens, shared: &shared[..shared_end], alone }, budgets)
     }
 }

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::request::SelectRequest;
 use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::counting::Counted;
-use crate::ingest::{ColumnLayout, OpenSource, PublicList, sorted};
+use crate::ingest::{ColumnLayout, PublicList, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::{PublicItems, with_public};
 use crate::runtime::Control;
@@ -40,18 +40,18 @@ pub(crate) struct PublicLists {
 }
 
 impl PublicLists {
-    /// Read the lists, before any row of the data is read.
+    /// Read the lists in the types of the data, before any row of it is read.
     ///
     /// # Errors
     /// [`Error::Schema`] if items of a list cannot be items of the data; [`Error::Incompatible`] for an item in both
     /// lists.
-    pub(crate) fn read(data: &OpenSource, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
+    pub(crate) fn read(data: &ColumnLayout, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
         let list = |list: Option<&PublicList>, stamp: bool, name: &str| {
             if list.is_some() != stamp {
                 return Err(Error::Internal("a public list does not fit the request"));
             }
             let Some(list) = list else { return Ok(None) };
-            let source = list.named_in_types_of(data.layout(), &request.columns, name)?;
+            let source = list.named_in_types_of(data, &request.columns, name)?;
             // A list is short, and no part of the progress.
             contributions::read(source, &request.columns.of_list(), None, key, &Control::new(None, None))
                 .map(Some)
@@ -103,6 +103,11 @@ impl PublicLists {
         !self.removed.is_empty()
     }
 
+    /// The items that the selection does not see, in no particular order.
+    pub(crate) fn removed(&self) -> impl Iterator<Item = Digest> + '_ {
+        self.removed.iter().copied()
+    }
+
     /// The items that come out in any case, in the order of [`PublicLists::counted`].
     pub(crate) fn public_digests(&self) -> Vec<Digest> {
         let Some(list) = &self.public else { return Vec::new() };
@@ -111,7 +116,7 @@ impl PublicLists {
     }
 
     /// The items that come out in any case, as they are counted in contributions that still have them.
-    pub(super) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+    pub(in crate::task) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
         let listed = self.public_digests();
         let public: HashSet<Digest> = listed.iter().copied().collect();
         let vocabulary = &contributions.vocabulary;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::weights::{check_slack, reserve_for_weights};
 use crate::accounting::{L0Bound, Privacy};
-use crate::contributions::{ItemOrder, RowOrder};
+use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
 use crate::ingest::{Columns, Prior, PublicList};
 use crate::look::Quantile;
@@ -173,18 +173,6 @@ impl SelectRequest {
                 fix: "leave prior= out",
             }),
         }
-    }
-
-    /// Of each user and item so many rows count, if rows are counted.
-    #[must_use]
-    pub(crate) fn counted_rows(&self) -> Option<u32> {
-        let asked = self.counts.as_ref().filter(|counts| counts.max_rows_per_item.is_some())?;
-        Some(asked.limit().most_rows())
-    }
-
-    /// How rows are grouped when they are read, if later the items of each user have this order.
-    pub(crate) fn read_order(&self, order: &RowOrder) -> RowOrder {
-        self.counted_rows().map_or_else(|| order.clone(), |most| order.with_rows(most))
     }
 
     /// The rounds that meet the request.

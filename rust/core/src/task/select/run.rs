@@ -1,17 +1,20 @@
-//! Partition selection: the stages in order.
+//! Partition selection: its steps in order, on any engine.
 
-use super::counts::BeforeSelection;
+use arrow_array::RecordBatch;
+
 use super::lists::PublicLists;
+use super::possible::Possible;
 use super::request::SelectRequest;
-use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions, RowOrder};
+use crate::contributions;
 use crate::ingest::{OpenSource, Source};
-use crate::look::{Quantile, noisy_users, users_by_size};
+use crate::look::{Quantile, noisy_users};
 use crate::random::{Purpose, ReleaseKey};
-use crate::release::{Numbers, publish};
-use crate::rounds::{Selected, select_rounds};
+use crate::release::{Beside, Numbers, publish_columns};
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
+use crate::task::held::{AfterRounds, Engine, Plan};
+use crate::task::in_memory::MemoryEngine;
+use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
 use crate::{Error, Result};
 
@@ -27,68 +30,87 @@ pub fn select_partitions(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
-    control.plan(PHASES, most_rounds(request)?);
-    let opened = OpenSource::open(source, &request.columns, control)?;
-    let lists = PublicLists::read(&opened, request, key)?;
-    let order = contributions::row_order(request.item_order()?, &request.columns, &opened, key)?;
-    let contributions = contributions::read_in_order(opened, &request.read_order(&order), key, control)?;
-    release_of((contributions, &order), &lists, request, key, control)
+    select_on(&MemoryEngine { key, control }, source, request, key)
 }
 
-/// The release of rows that are in memory, as they were read: in [`SelectRequest::read_order`] of their order.
+/// The same on any engine.
 ///
 /// # Errors
 /// See [`crate::Error`].
-pub(crate) fn release_of(
-    (mut contributions, order): (Contributions, &RowOrder),
-    lists: &PublicLists,
+pub(crate) fn select_on(
+    engine: &dyn Engine,
+    source: Source,
     request: &SelectRequest,
     key: &ReleaseKey,
-    control: &Control,
 ) -> Result<Release> {
-    let before = match &request.counts {
-        Some(asked) => Some(BeforeSelection::of(&contributions, asked, lists, control)?),
-        None => None,
+    // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
+    let (control, possible) = (engine.control(), Possible::of(request)?);
+    control.plan(PHASES, possible.most_rounds());
+    let again = engine.again(&source)?;
+    let opened = OpenSource::open(source, &request.columns, control)?;
+    let lists = PublicLists::read(opened.layout(), request, key)?;
+    let order = contributions::row_order(request.item_order()?, &request.columns, &opened, key)?;
+    let plan = Plan {
+        columns: &request.columns,
+        order: &order,
+        lists: &lists,
+        has_rounds: true,
+        after: request.counts.as_ref().map_or(AfterRounds::Nothing, AfterRounds::NoisyNumbers),
+        names: true,
+        later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };
-    if request.counted_rows().is_some() {
-        contributions.put_in_order(order);
-    }
-    lists.remove_from(&mut contributions);
-    let calibrated = after_a_look(request, key, |sizes| Ok(users_by_size(&contributions, sizes)))?;
-    let selected = selected(contributions, &calibrated, key, control)?;
-    let numbers = match &before {
-        Some(before) => before.numbers(&selected, &calibrated, key, control)?,
-        None => None,
-    };
-    let (released, public) = numbers.map(|numbers| (numbers.released, numbers.public)).unzip();
-    let numbers = Numbers::of(request.counts.as_ref(), released.as_deref());
-    let items = publish(&selected, request.with_weights, numbers, key)?;
-    let report = Report::new(Enforced::Select(calibrated), key)?;
-    let items = lists.beside(items, public.as_deref(), key)?;
-    Ok(Release { items, report })
+    let held = engine.read(opened, again, &plan)?;
+    let asked = after_a_look(request, key, |sizes| held.users_by_size(sizes))?;
+    let (released, rest) = held.released(&JobSpec::of_selection(&asked)?)?;
+    let noise = asked.calibration.counts.as_ref();
+    let numbers = noise.map(|noise| rest.noisy_numbers(&released, noise)).transpose()?;
+    let items = rest.names(&released)?;
+    publish(asked, &lists, (&items, &released.numbers), numbers, key)
 }
 
-/// What the rounds release of contributions that are in memory.
-fn selected(
-    contributions: Contributions,
-    calibrated: &CalibratedSelect,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<Selected> {
-    let bounded = BoundedContributions::new(contributions, calibrated.kept_items()?, key, control)?;
-    let request = &calibrated.request;
-    let publication = (request.with_weights, request.lowered());
-    select_rounds(bounded, &calibrated.calibration, publication, key, control)
-}
-
-/// The most rounds that the mechanism may have.
+/// The release of items with their noisy weights, given the noisy numbers of users or rows of these items and then of
+/// the public ones, if they are counted.
 ///
 /// # Errors
-/// As [`SelectRequest::calibrate`].
-pub(crate) fn most_rounds(request: &SelectRequest) -> Result<usize> {
-    let rounds = |request: &SelectRequest| Ok(request.calibrate_once()?.rounds.len());
-    request.possible()?.iter().try_fold(rounds(request)?, |most, possible| Ok(most.max(rounds(possible)?)))
+/// As [`PublicLists::beside`]; [`Error::Internal`] for what does not fit together.
+pub(crate) fn publish(
+    asked: CalibratedSelect,
+    lists: &PublicLists,
+    (items, weights): (&RecordBatch, &[i64]),
+    numbers: Option<Vec<i64>>,
+    key: &ReleaseKey,
+) -> Result<Release> {
+    let counts = asked.request.counts.as_ref();
+    let mut numbers = match (counts, numbers) {
+        (None, None) => None,
+        (Some(counts), Some(numbers)) => Some(counts.published(numbers)),
+        (None, Some(_)) | (Some(_), None) => {
+            return Err(Error::Internal("numbers do not fit the request"));
+        }
+    };
+    let of_public = numbers.as_mut().map(|numbers| numbers.split_off(weights.len()));
+    let weights = asked.request.with_weights.then_some(weights);
+    let items = publish_columns(items, Beside { weights, numbers: Numbers::of(counts, numbers.as_deref()) })?;
+    let items = lists.beside(items, of_public.as_deref(), key)?;
+    Ok(Release { items, report: Report::new(Enforced::Select(asked), key)? })
+}
+
+impl JobSpec {
+    /// The rounds of a selection.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::kept_items`].
+    pub(crate) fn of_selection(asked: &CalibratedSelect) -> Result<Self> {
+        let request = &asked.request;
+        let rounds = Self::of(request.columns.clone(), Some(asked.kept_items()?), asked.calibration.clone());
+        Ok(Self { with_weights: request.with_weights, min_users: request.min_users, ..rounds })
+    }
+}
+
+/// The classes of users of the look at the data that the request asks for: see [`users_by_size`].
+pub(crate) fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
+    let limits = || request.quantile.map(|_| Quantile::sizes(request.max_items_per_user));
+    request.mechanism.choice().map(|choice| vec![choice.size]).or_else(limits)
 }
 
 /// The request with its rounds: those of the mechanism or the limit that a look at the data chooses, if it asks for one.
@@ -105,18 +127,15 @@ pub(crate) fn after_a_look(
     key: &ReleaseKey,
     count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,
 ) -> Result<CalibratedSelect> {
-    let asked = match (request.mechanism.choice(), &request.quantile) {
-        (Some(choice), _) => Some((vec![choice.size], choice.parts(request.privacy)?.0, Purpose::Look)),
-        (None, Some(quantile)) => {
-            let sizes = Quantile::sizes(request.max_items_per_user);
-            Some((sizes, quantile.parts(request.privacy)?.0, Purpose::Limit))
-        }
-        (None, None) => None,
-    };
-    let look = |(sizes, epsilon, purpose): (Vec<u32>, f64, Purpose)| -> Result<Vec<i64>> {
+    let look = |(epsilon, purpose): (f64, Purpose), sizes: Vec<u32>| -> Result<Vec<i64>> {
         Ok(noisy_users(&count(&sizes)?, epsilon, key, purpose))
     };
-    let users = asked.map(look).transpose()?;
+    let noise = match (request.mechanism.choice(), &request.quantile) {
+        (Some(choice), _) => Some((choice.parts(request.privacy)?.0, Purpose::Look)),
+        (None, Some(quantile)) => Some((quantile.parts(request.privacy)?.0, Purpose::Limit)),
+        (None, None) => None,
+    };
+    let users = noise.zip(sizes_of_a_look(request)).map(|(noise, sizes)| look(noise, sizes)).transpose()?;
     CalibratedSelect::after(request.clone(), users)?
         .ok_or(Error::Internal("a look is there if it is asked for"))
 }

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] for more items than there are; [`Error::Data`] for counts out of range.
-pub(crate) fn draw(counts: Counts<'_>, top_k: &CalibratedTopK, key: &ReleaseKey) -> Result<Vec<Pick>> {
+pub(super) fn draw(counts: Counts<'_>, top_k: &CalibratedTopK, key: &ReleaseKey) -> Result<Vec<Pick>> {
     let counts = counts.validate()?;
     let Calibrated { request, calibration, .. } = top_k;
     check_size(request, counts.items())?;
@@ -30,7 +30,7 @@ pub(crate) fn draw(counts: Counts<'_>, top_k: &CalibratedTopK, key: &ReleaseKey)
 ///
 /// # Errors
 /// [`Error::Incompatible`] if it has fewer.
-pub(crate) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
+pub(super) fn check_size(request: &TopKRequest, items: u64) -> Result<()> {
     if !request.mechanism.as_mechanism().finds_domain() && u64::from(request.k) > items {
         return Err(too_few(request.k, items, "the list"));
     }

@@ -6,9 +6,8 @@ mod from_counts;
 mod request;
 mod rows;
 
-pub(crate) use draw::{check_size, draw};
 pub use forecast::loss_bound;
 pub use from_counts::top_k_from_counts;
 pub use request::{Domain, PublishedCounts, TopKRequest};
 pub use rows::top_k_from_rows;
-pub(crate) use rows::{Counted, answer, columns_of_rows, held_items, items_of_contributions, phases};
+pub(crate) use rows::{Draw, TopKOfRows, top_k_on};

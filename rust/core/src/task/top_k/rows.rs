@@ -1,22 +1,24 @@
-//! A top-k from rows, which the ingest of every task reads and counts.
+//! A top-k from rows: its steps in order, on any engine.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 
-use super::draw::draw;
+use super::draw::{check_size, draw};
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest};
-use crate::accounting::L0Bound;
-use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions, ItemCode, Keys, Vocabulary};
-use crate::ingest::{Columns, ListedTypes, Source, sorted};
+use crate::contributions::{self, Contributions, RowOrder, Totals};
+use crate::ingest::{Columns, ListedTypes, OpenSource, Source, sorted};
 use crate::random::{Digest, ReleaseKey};
 use crate::release::with_column;
-use crate::rounds::{Calibration, Lowered, select_rounds};
+use crate::rounds;
 use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, CalibratedTopK, Enforced};
+use crate::task::held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
+use crate::task::in_memory::{MemoryEngine, held_items, named};
+use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
+use crate::task::select::PublicLists;
 use crate::top_k::{Counts, Place};
 use crate::{Error, Result};
 
@@ -33,32 +35,54 @@ pub fn top_k_from_rows(
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<Release> {
-    let calibrated = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
-    let report = Report::new(Enforced::TopK(calibrated.clone()), key)?;
-    Ok(Release { items: items_of_rows(source, &calibrated, key, control)?, report })
+    top_k_on(&MemoryEngine { key, control }, source, request, key)
 }
 
-fn items_of_rows(
+/// The same on any engine.
+///
+/// # Errors
+/// See [`crate::Error`].
+pub(crate) fn top_k_on(
+    engine: &dyn Engine,
     source: Source,
-    top_k: &CalibratedTopK,
+    request: &TopKRequest,
     key: &ReleaseKey,
-    control: &Control,
-) -> Result<RecordBatch> {
-    let columns = columns_of_rows(top_k)?;
-    let list = top_k.request.listed.as_deref();
-    control.plan(phases(top_k), 0);
-    let (contributions, list) = contributions::read_with_list(source, list, columns, key, control)?;
-    let listed = list
-        .map(|(list, types)| Ok((contributions::read(list, &columns.of_list(), None, key, control)?, types)));
-    items_of_contributions(contributions, listed.transpose()?.as_ref(), top_k, key, control)
+) -> Result<Release> {
+    let control = engine.control();
+    let asked = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
+    let columns = columns_of_rows(request)?;
+    let discovery = asked.calibration.discovery.as_ref();
+    control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
+    let again = engine.again(&source)?;
+    let opened = OpenSource::open(source, columns, control)?;
+    let list = request.listed.as_deref().map(|list| list.in_types_of(opened.layout(), columns));
+    let listed = list.transpose()?.map(|(list, types)| Ok((read_list(list, columns, key, control)?, types)));
+    let steps = TopKOfRows::new(asked.clone(), listed.transpose()?)?;
+    let plan = Plan {
+        columns,
+        order: &RowOrder::Any,
+        lists: &PublicLists::default(),
+        has_rounds: discovery.is_some(),
+        after: discovery.map_or(AfterRounds::Nothing, |_| AfterRounds::Users),
+        names: !steps.has_list(),
+        later: &|totals: Totals| discovery.map_or(0, |found| rounds::bytes(found, totals, control)),
+    };
+    let (counted, rest) = steps.counted(engine.read(opened, again, &plan)?)?;
+    let drawn = steps.draw(counted, key)?;
+    steps.publish(&drawn, |items| rest.names(items), key)
+}
+
+/// Read a public list, which is no part of the progress and of the rows that are counted.
+fn read_list(list: Source, columns: &Columns, key: &ReleaseKey, control: &Control) -> Result<Contributions> {
+    let apart = Control::new(control.threads().try_into().ok(), None);
+    contributions::read(list, &columns.of_list(), None, key, &apart)
 }
 
 /// The columns of a request whose rows are counted, if its list fits it.
 ///
 /// # Errors
 /// [`Error::Incompatible`] for a domain that is only a number.
-pub(crate) fn columns_of_rows(top_k: &CalibratedTopK) -> Result<&Columns> {
-    let request = &top_k.request;
+fn columns_of_rows(request: &TopKRequest) -> Result<&Columns> {
     let Some(columns) = &request.columns else { return Err(Error::Internal("no columns were named")) };
     if let Domain::Sized { .. } = request.domain {
         return Err(Error::Incompatible {
@@ -66,176 +90,131 @@ pub(crate) fn columns_of_rows(top_k: &CalibratedTopK) -> Result<&Columns> {
             fix: "list the public items; those found in rows are secret",
         });
     }
-    // Without its list, a mechanism for public items would name those of the data.
-    if request.listed.is_some() != (request.domain == Domain::Listed) {
-        return Err(Error::Internal("a list of items does not fit the request"));
-    }
     Ok(columns)
 }
 
-/// The phases after the reading. A public list is grouped too.
-pub(crate) fn phases(top_k: &CalibratedTopK) -> usize {
-    let rounds = top_k.calibration.discovery.as_ref().map_or(0, |discovery| discovery.rounds.len());
-    PHASES + rounds + usize::from(top_k.request.listed.is_some())
+/// The steps of a calibrated top-k.
+#[derive(Debug)]
+pub(crate) struct TopKOfRows {
+    asked: CalibratedTopK,
+    job: JobSpec,
+    /// The items of a public list, and the types in which they come back.
+    listed: Option<(Contributions, ListedTypes)>,
 }
 
-/// The answer from rows that are in memory. `listed` are the items of a public list, and the types in which they come
-/// back.
-///
-/// # Errors
-/// See [`crate::Error`].
-pub(crate) fn items_of_contributions(
-    contributions: Contributions,
-    listed: Option<&(Contributions, ListedTypes)>,
-    top_k: &CalibratedTopK,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<RecordBatch> {
-    let Calibrated { request, calibration, .. } = top_k;
-    if let Some(discovery) = &calibration.discovery {
-        return discover(contributions, discovery, top_k, key, control);
+/// The drawn items in their order, and the noisy count of each if asked for.
+#[derive(Debug)]
+pub(crate) struct Draw {
+    pub(crate) items: Found,
+    noisy: Vec<Option<i64>>,
+}
+
+impl TopKOfRows {
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a list of fewer items than are asked for; [`Error::Internal`] for a list where
+    /// none is asked for.
+    pub(crate) fn new(asked: CalibratedTopK, listed: Option<(Contributions, ListedTypes)>) -> Result<Self> {
+        let (request, columns) = (&asked.request, columns_of_rows(&asked.request)?.clone());
+        // Without its list, a mechanism for public items would name those of the data.
+        if listed.is_some() != (request.domain == Domain::Listed) {
+            return Err(Error::Internal("a list of items does not fit the request"));
+        }
+        if let Some((listed, _)) = &listed {
+            check_size(request, held_items(listed).len() as u64)?;
+        }
+        let bound = request.max_items_per_user;
+        let job = match asked.calibration.discovery.clone() {
+            Some(rounds) => JobSpec::of(columns, bound, rounds),
+            None => JobSpec::counting(columns, bound),
+        };
+        Ok(Self { asked, job, listed })
     }
-    let bound = request.max_items_per_user;
-    let Some((listed, types)) = listed else {
-        let counted = Counted::new(contributions, bound, None, key, control)?;
-        return counted.items(None).publish(counted.vocabulary.keys(), &ListedTypes::default(), top_k, key);
-    };
-    let digests = listed.vocabulary.digests();
-    let named: HashSet<Digest> = held_items(listed).into_iter().map(|item| digests.get(item)).collect();
-    let is_listed = |item: Digest| named.contains(&item);
-    let counted = Counted::new(contributions, bound, Some(&is_listed), key, control)?;
-    counted.items(Some(listed)).publish(listed.vocabulary.keys(), types, top_k, key)
-}
 
-/// Run a partition selection, then a top-k of the released items.
-fn discover(
-    contributions: Contributions,
-    rounds: &Calibration,
-    top_k: &CalibratedTopK,
-    key: &ReleaseKey,
-    control: &Control,
-) -> Result<RecordBatch> {
-    let counts = count(&contributions);
-    let Some(bound) = top_k.request.max_items_per_user else {
-        return Err(Error::Internal("a discovery without a bound"));
-    };
-    let bounded = BoundedContributions::new(contributions, bound, key, control)?;
-    let selected = select_rounds(bounded, rounds, (false, Lowered::NOT), key, control)?;
-    let released = selected.items.iter();
-    let items = Items {
-        codes: released.clone().map(|released| released.item).collect(),
-        counts: released.clone().map(|released| counts[released.item.index()]).collect(),
-        digests: released.map(|released| released.digest).collect(),
-    };
-    items.publish(selected.keys(), &ListedTypes::default(), top_k, key)
-}
-
-/// The number of users of each code.
-fn count(contributions: &Contributions) -> Vec<i64> {
-    let mut counts = vec![0_i64; contributions.vocabulary.code_bound()];
-    for item in contributions.items_by_user().flatten() {
-        counts[*item as usize] += 1;
+    /// The job of the rounds, or of the counts without rounds.
+    pub(crate) fn job(&self) -> &JobSpec {
+        &self.job
     }
-    counts
-}
 
-/// The rows, counted.
-pub(crate) struct Counted {
-    /// The number of users of each item code.
-    pub(crate) counts: Vec<i64>,
-    /// The keys and digests of the codes.
-    pub(crate) vocabulary: Vocabulary,
-}
+    /// Whether the items are discovered first. All users of the discovered items are counted then, without a bound.
+    pub(crate) fn is_discovery(&self) -> bool {
+        self.asked.calibration.discovery.is_some()
+    }
 
-impl Counted {
-    /// Count the users of each item, or, under a limit, the users who keep it.
-    ///
-    /// Under a limit users choose among the wanted items, or among all items if none are named. Without a limit other
-    /// items are counted, too.
+    /// Whether the items are those of a public list.
+    pub(crate) fn has_list(&self) -> bool {
+        self.listed.is_some()
+    }
+
+    /// The items of a public list.
+    pub(crate) fn listed(&self) -> Option<Vec<Digest>> {
+        let (listed, _) = self.listed.as_ref()?;
+        let digests = listed.vocabulary.digests();
+        Some(held_items(listed).into_iter().map(|item| digests.get(item)).collect())
+    }
+
+    /// The number of the largest counts that the draw uses; `None` for all of them.
+    pub(crate) fn largest(&self) -> Option<u32> {
+        self.asked.calibration.candidates.map(|candidates| candidates.saturating_add(1))
+    }
+
+    /// The items that can be picked, with their users: those that rounds discover, listed ones, or all.
+    fn counted<'e>(&self, held: Box<dyn Held<'e> + 'e>) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
+        if self.is_discovery() {
+            let (released, rest) = held.released(&self.job)?;
+            let numbers = rest.users(&released)?;
+            return Ok((Found { numbers, ..released }, rest));
+        }
+        let listed = self.listed();
+        let wanted = listed.as_deref().map_or(ToCount::All(self.largest()), ToCount::Listed);
+        held.counted(&self.job, wanted)
+    }
+
+    /// Draw from the users of the items that somebody holds. Their order does not matter.
     ///
     /// # Errors
-    /// Interruption.
-    pub(crate) fn new(
-        mut contributions: Contributions,
-        bound: Option<L0Bound>,
-        is_wanted: Option<&dyn Fn(Digest) -> bool>,
-        key: &ReleaseKey,
-        control: &Control,
-    ) -> Result<Self> {
-        let Some(bound) = bound else {
-            let counts = count(&contributions);
-            control.end_phase();
-            return Ok(Self { counts, vocabulary: contributions.vocabulary });
+    /// As [`draw`].
+    pub(crate) fn draw(&self, counted: Found, key: &ReleaseKey) -> Result<Draw> {
+        let items = match &self.listed {
+            None => counted,
+            Some((listed, _)) => in_list(listed, &counted),
         };
-        // Before users are bounded, so that they never give a place to an item that cannot be picked.
-        if let Some(is_wanted) = is_wanted {
-            contributions.retain(is_wanted);
-        }
-        let bounded = BoundedContributions::new(contributions, bound, key, control)?;
-        let mut counts = vec![0_i64; bounded.vocabulary().code_bound()];
-        for item in (0..bounded.users()).flat_map(|user| bounded.kept_items(user)) {
-            counts[*item as usize] += 1;
-        }
-        Ok(Self { counts, vocabulary: bounded.into_vocabulary().0 })
-    }
-
-    /// The items that somebody holds, or the items of a public list, each with its number of users.
-    fn items(&self, listed: Option<&Contributions>) -> Items {
-        let held = held(&self.counts);
-        let held = held.into_iter().map(|item| (item, self.counts[item.index()]));
-        let Some(listed) = listed else { return Items::new(held.collect(), &self.vocabulary) };
-        let digests = self.vocabulary.digests();
-        let counts: HashMap<Digest, i64> = held.map(|(item, count)| (digests.get(item), count)).collect();
-        let digests = listed.vocabulary.digests();
-        let named = held_items(listed).into_iter();
-        // Otherwise: nobody has the listed item.
-        let items = named.map(|item| (item, counts.get(&digests.get(item)).copied().unwrap_or(0))).collect();
-        Items::new(items, &listed.vocabulary)
-    }
-}
-
-/// The items of a table, such as a public list.
-pub(crate) fn held_items(contributions: &Contributions) -> Vec<ItemCode> {
-    held(&count(contributions))
-}
-
-fn held(counts: &[i64]) -> Vec<ItemCode> {
-    let held = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-    held.map(|(code, _)| ItemCode::from_index(code)).collect()
-}
-
-/// Items with their counts. Their order depends on timing; the draw does not.
-struct Items {
-    codes: Vec<ItemCode>,
-    counts: Vec<i64>,
-    digests: Vec<Digest>,
-}
-
-impl Items {
-    fn new(items: Vec<(ItemCode, i64)>, vocabulary: &Vocabulary) -> Self {
-        let digests = vocabulary.digests();
-        let digests = items.iter().map(|(item, _)| digests.get(*item)).collect();
-        let (codes, counts) = items.into_iter().unzip();
-        Self { codes, counts, digests }
-    }
-
-    /// Draw, and copy the drawn items into fresh columns.
-    fn publish(
-        &self,
-        keys: &Keys,
-        types: &ListedTypes,
-        top_k: &CalibratedTopK,
-        key: &ReleaseKey,
-    ) -> Result<RecordBatch> {
-        let counts = Counts { counts: &self.counts, digests: Some(&self.digests), unseen: 0 };
-        let picks = draw(counts, top_k, key)?;
+        let counts = Counts { counts: &items.numbers, digests: Some(&items.digests), unseen: 0 };
+        let picks = draw(counts, &self.asked, key)?;
         let places = picks.iter().filter_map(|pick| match pick.place {
-            Place::Listed(position) => Some(keys.key(self.codes[position], self.digests[position])),
+            Place::Listed(place) => Some(place),
             Place::Unseen => None,
         });
-        let noisy = picks.iter().map(|pick| pick.noisy).collect();
-        answer(types.restore(keys.schema().decode(places, key)?)?, noisy, &top_k.request)
+        Ok(Draw { noisy: picks.iter().map(|pick| pick.noisy).collect(), items: items.at(places) })
     }
+
+    /// The answer. `named` finds columns of items in their order, unless a list has them.
+    ///
+    /// # Errors
+    /// Those of `named`.
+    pub(crate) fn publish(
+        &self,
+        drawn: &Draw,
+        names: impl FnOnce(&Found) -> Result<RecordBatch>,
+        key: &ReleaseKey,
+    ) -> Result<Release> {
+        let items = match &self.listed {
+            Some((listed, types)) => types.restore(named(listed.vocabulary.keys(), &drawn.items, key)?)?,
+            None => names(&drawn.items)?,
+        };
+        let items = answer(items, drawn.noisy.clone(), &self.asked.request)?;
+        Ok(Release { items, report: Report::new(Enforced::TopK(self.asked.clone()), key)? })
+    }
+}
+
+/// The items of a public list by the codes of the list, with their users.
+fn in_list(listed: &Contributions, counted: &Found) -> Found {
+    let users = counted.digests.iter().copied().zip(counted.numbers.iter().copied());
+    let users: HashMap<Digest, i64> = users.collect();
+    let (known, codes) = (listed.vocabulary.digests(), held_items(listed));
+    let digests: Vec<Digest> = codes.iter().map(|code| known.get(*code)).collect();
+    // Otherwise: nobody has the listed item.
+    let numbers = digests.iter().map(|item| users.get(item).copied().unwrap_or(0)).collect();
+    Found { digests, codes, numbers }
 }
 
 /// The answer from fresh columns of the drawn items, in their order, and the noisy count of each.
@@ -244,11 +223,7 @@ impl Items {
 ///
 /// # Errors
 /// [`Error::Internal`] for columns that do not fit together.
-pub(crate) fn answer(
-    mut items: RecordBatch,
-    mut noisy: Vec<Option<i64>>,
-    request: &TopKRequest,
-) -> Result<RecordBatch> {
+fn answer(mut items: RecordBatch, mut noisy: Vec<Option<i64>>, request: &TopKRequest) -> Result<RecordBatch> {
     if request.mechanism.as_mechanism().is_ordered() {
         let last = u32::try_from(items.num_rows()).map_err(|_| Error::Internal("more ranks than 2^32"))?;
         let ranks = UInt32Array::from_iter_values(1..=last);
@@ -267,6 +242,8 @@ pub(crate) fn answer(
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::{ArrayRef, RecordBatchIterator};
+
     use super::*;
     use crate::task::Request;
 
@@ -279,7 +256,10 @@ mod tests {
                      "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6}}, "domain": {{"kind": "{domain}"}}}}"#
             );
             let request = Request::from_json(&request).unwrap().into_top_k().unwrap();
-            let source = Source::Files(vec![], None);
+            let empty: ArrayRef = Arc::new(Int64Array::from(Vec::<i64>::new()));
+            let rows = RecordBatch::try_from_iter([("u", Arc::clone(&empty)), ("i", empty)]).unwrap();
+            let schema = rows.schema();
+            let source = Source::Stream(Box::new(RecordBatchIterator::new([Ok(rows)], schema)));
             top_k_from_rows(source, &request, &ReleaseKey::insecure_test([1; 32]), &Control::default())
         };
         let misfit =

@@ -19,7 +19,7 @@ use super::input::Input;
 use super::joined::JOINED;
 use super::magic;
 use super::open_file::OpenFile;
-use super::reason::{Damaged, arrow_failed, guarded, io_failed, unreadable};
+use super::reason::{Damaged, arrow_failed, guarded, guarded_as, io_failed, unreadable};
 use crate::ingest::encode::Chunk;
 use crate::ingest::layout::{ColumnLayout, Positions};
 use crate::ingest::names::Columns;
@@ -29,6 +29,8 @@ use crate::{Error, Result};
 use messages::Messages;
 
 const MALFORMED: &str = "not an Arrow IPC file, malformed, or truncated";
+const NO_SCHEMA: &str = "its columns cannot be read: it is malformed, or has a type that other libraries do not read, such as \
+                         Int128 of polars; cast that column, or leave it out";
 const CUT_OFF: &str =
     "truncated: the stream ends without its end mark, which its writer adds when it is closed";
 const UNLISTED: &str =
@@ -91,7 +93,8 @@ pub(super) fn open(input: Input, columns: &Columns, control: &Control) -> Result
     let size = input.size()?;
     // The file format is read from its end.
     let input = if is_file(&input, input.peek()?)? { input.held(control)? } else { input };
-    let (layout, positions) = ColumnLayout::new(&batches(&input, None)?.schema, columns, &source)?;
+    let opened = guarded_as(NO_SCHEMA, input.name(), || batches(&input, None))?;
+    let (layout, positions) = ColumnLayout::new(&opened.schema, columns, &source)?;
     let bytes = size.or(input.in_memory().map(|bytes| bytes.len() as u64));
     // Otherwise: a pipe, whose bytes are counted while they are read.
     let task = IpcFile { input, source, positions, bytes: bytes.unwrap_or_default() };

@@ -13,7 +13,7 @@ use super::text::Text;
 use super::unicode::mark;
 use crate::error::quoted;
 use crate::ingest::encode::Chunk;
-use crate::ingest::layout::{ColumnLayout, Positions, Role, list_names, roles};
+use crate::ingest::layout::{ColumnLayout, Positions, Role, roles};
 use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::{Error, Result};
@@ -62,14 +62,12 @@ pub(super) fn open(input: Input, columns: &Columns) -> Result<OpenFile> {
 fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> Result<Vec<DataType>> {
     let mut lines = Lines::new(input.peek()?, input, source)?;
     let mut types = vec![None; names.len()];
-    let mut first_names = None;
     let mut count = 0;
     while count < SAMPLE || types.iter().any(|t| t.as_ref().is_none_or(value::undecided)) {
         if !lines.advance()? {
             break;
         }
-        let record = lines.record(names, first_names.is_none())?;
-        first_names.get_or_insert(record.names);
+        let record = lines.record(names)?;
         for ((seen, value), name) in types.iter_mut().zip(&record.values).zip(names) {
             if let Some(value) = value {
                 // Otherwise: this is the first value of the field.
@@ -85,11 +83,8 @@ fn infer(input: &Input, source: &Arc<str>, roles: &[Role], names: &[String]) -> 
     let found = types.into_iter().zip(roles).zip(names).map(|((seen, role), name)| {
         seen.ok_or_else(|| Error::Schema {
             what: format!("no record of {source} has a field {} {}", quoted(name), role.purpose()),
-            fix: format!(
-                "set {} to one of its fields: {}",
-                role.argument(),
-                list_names(first_names.iter().flatten().map(String::as_str))
-            ),
+            // Not the fields that are there: records may be keyed by users or items.
+            fix: format!("set {} to one of its fields", role.argument()),
         })
     });
     found.collect()
@@ -140,7 +135,7 @@ fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<u
 
 /// Append the current record to the columns.
 fn append(lines: &Lines, names: &[String], columns: &mut [Column]) -> Result<()> {
-    let record = lines.record(names, false)?;
+    let record = lines.record(names)?;
     for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
         // Otherwise: a missing field is null.
         if !column.push(value.unwrap_or(JsonValue::Null)) {
@@ -185,9 +180,11 @@ impl Lines {
         }
     }
 
-    /// The same without surrounding white space.
+    /// The same from the first byte on that is no white space of JSON; empty if all is.
     fn content(&self) -> &[u8] {
-        self.unmarked().trim_ascii()
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        let line = self.unmarked();
+        &line[line.iter().take_while(|byte| is_blank(byte)).count()..]
     }
 
     /// The line without the byte order mark of the first line.
@@ -195,9 +192,9 @@ impl Lines {
         &self.line[if self.number == 1 { self.mark } else { 0 }..]
     }
 
-    /// The record of the current line, with the names of all its fields if `list` is set.
-    fn record(&self, names: &[String], list: bool) -> Result<Record<'_>> {
-        let record = record::parse(self.content(), names, list).map_err(|()| self.malformed())?;
+    /// The record of the current line.
+    fn record(&self, names: &[String]) -> Result<Record<'_>> {
+        let record = record::parse(self.content(), names).map_err(|()| self.malformed())?;
         if record.is_ambiguous { Err(self.ambiguous()) } else { Ok(record) }
     }
 

@@ -15,16 +15,16 @@ use super::value::JsonValue;
 pub(super) struct Record<'a> {
     /// In the order of the needed names; `None` where the record has no such field.
     pub(super) values: Vec<Option<JsonValue<'a>>>,
-    /// Names of all fields of the record, if they were asked for.
-    pub(super) names: Vec<String>,
     /// Whether a needed field occurs twice.
     pub(super) is_ambiguous: bool,
 }
 
 /// Parses one line. The decoder's message is dropped, because it may quote the line.
-pub(super) fn parse<'a>(line: &'a [u8], names: &[String], list: bool) -> Result<Record<'a>, ()> {
-    let mut deserializer = serde_json::Deserializer::from_slice(line);
-    let record = RecordSeed { names, list }.deserialize(&mut deserializer).map_err(drop)?;
+///
+/// The whole line is UTF-8, also in fields that are not needed.
+pub(super) fn parse<'a>(line: &'a [u8], names: &[String]) -> Result<Record<'a>, ()> {
+    let mut deserializer = serde_json::Deserializer::from_str(std::str::from_utf8(line).map_err(drop)?);
+    let record = RecordSeed { names }.deserialize(&mut deserializer).map_err(drop)?;
     deserializer.end().map_err(drop)?;
     Ok(record)
 }
@@ -45,7 +45,6 @@ pub(super) fn places(line: &[u8], names: &[String]) -> Result<Vec<Range<usize>>,
 
 struct RecordSeed<'a> {
     names: &'a [String],
-    list: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for RecordSeed<'_> {
@@ -64,15 +63,8 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut record = Record {
-            values: self.names.iter().map(|_| None).collect(),
-            names: Vec::new(),
-            is_ambiguous: false,
-        };
-        let all = &mut record.names;
-        while let Some(place) =
-            map.next_key_seed(FieldSeed { names: self.names, all: self.list.then_some(&mut *all) })?
-        {
+        let mut record = Record { values: self.names.iter().map(|_| None).collect(), is_ambiguous: false };
+        while let Some(place) = map.next_key_seed(FieldSeed { names: self.names })? {
             match place {
                 Some(at) => {
                     record.is_ambiguous |= record.values[at].replace(map.next_value()?).is_some();
@@ -84,10 +76,9 @@ impl<'de> Visitor<'de> for RecordSeed<'_> {
     }
 }
 
-/// Finds a field's place among the needed names, without a copy of its name. Appends the name to `all` if it is given.
+/// Finds a field's place among the needed names, without a copy of its name.
 struct FieldSeed<'a> {
     names: &'a [String],
-    all: Option<&'a mut Vec<String>>,
 }
 
 impl<'de> DeserializeSeed<'de> for FieldSeed<'_> {
@@ -106,9 +97,6 @@ impl Visitor<'_> for FieldSeed<'_> {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        if let Some(all) = self.all {
-            all.push(name.to_owned());
-        }
         Ok(self.names.iter().position(|needed| needed == name))
     }
 }

@@ -14,7 +14,7 @@ fn names() -> Vec<String> {
 
 /// The value of the field `item`.
 fn item(line: &str) -> Option<JsonValue<'_>> {
-    parse(line.as_bytes(), &names(), false).unwrap().values.swap_remove(0)
+    parse(line.as_bytes(), &names()).unwrap().values.swap_remove(0)
 }
 
 fn type_of(value: &str) -> DataType {
@@ -70,7 +70,7 @@ fn equal_names_are_noticed_and_escapes_are_resolved() {
     for (line, ambiguous) in
         [(r#"{"item": "a", "\u0069tem": "b"}"#, true), (r#"{"item": "a", "x": 1, "x": 2}"#, false)]
     {
-        assert_eq!(parse(line.as_bytes(), &names(), false).unwrap().is_ambiguous, ambiguous);
+        assert_eq!(parse(line.as_bytes(), &names()).unwrap().is_ambiguous, ambiguous);
     }
     assert!(matches!(item(r#"{"\u0069tem": "\u00fc"}"#), Some(JsonValue::Text(text)) if text == "ü"));
     assert!(matches!(item(r#"{"item": null}"#), Some(JsonValue::Null)));
@@ -89,13 +89,12 @@ fn a_line_is_one_whole_object() {
         "{\"item\": 1}{\"item\": 2}",
         "{\"x\": nul}",
     ] {
-        assert!(parse(line.as_bytes(), &names(), false).is_err(), "{line}");
+        assert!(parse(line.as_bytes(), &names()).is_err(), "{line}");
     }
 }
 
 #[test]
-fn names_are_listed_if_they_are_asked_for() {
-    let line = br#"{"a": 1, "item": 2, "a": 3}"#;
-    assert_eq!(parse(line, &names(), true).unwrap().names, ["a", "item", "a"]);
-    assert!(parse(line, &names(), false).unwrap().names.is_empty());
+fn a_line_is_utf8_in_fields_that_are_not_needed() {
+    assert!(parse(b"{\"item\": 1, \"x\": \"\xff\"}", &names()).is_err());
+    assert!(parse(b"{\"item\": 1, \"\xff\": 1}", &names()).is_err());
 }

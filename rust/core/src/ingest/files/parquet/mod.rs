@@ -284,7 +284,14 @@ impl Part {
 
     /// Why a batch was not decoded. The words of the decoder are not kept.
     fn reason_of(&self, error: &ArrowError) -> String {
-        if error.to_string().contains("CRC") {
+        let words = error.to_string().to_lowercase();
+        if words.contains("utf-8") || words.contains("utf8") {
+            return format!(
+                "a text in row group {} is not valid UTF-8; write such values as binary",
+                self.group
+            );
+        }
+        if words.contains("crc") {
             return format!(
                 "a page in row group {} does not have its checksum: the file was damaged",
                 self.group

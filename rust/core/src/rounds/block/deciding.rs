@@ -1,14 +1,15 @@
 //! Many items of a scored round, decided one after the other, on every engine.
 
-use crate::random::{Digest, Words};
-use crate::rounds::decision::{Decider, ItemState, Outcome, ScoredRound};
-use crate::{Error, Result};
+use super::round::BlockRound;
+use crate::Result;
+use crate::random::Digest;
+use crate::rounds::decision::{ItemState, Outcome};
 
 /// Items whose noise is drawn together.
 const DRAWN: usize = if cfg!(test) { 7 } else { 1024 };
 
 /// What is known of an item after some rounds.
-pub(crate) trait Known {
+pub(super) trait Known {
     /// The sum of all weights so far.
     ///
     /// # Errors
@@ -20,36 +21,20 @@ pub(crate) trait Known {
     fn set(&mut self, state: ItemState);
 }
 
-/// What decides the items of a scored round.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ScoredDecider<'a> {
-    scored: &'a ScoredRound,
-    words: &'a Words,
-}
-
 /// Buffers for the noise of some items.
 #[derive(Debug, Default)]
-pub(crate) struct Noises {
+pub(super) struct Noises {
     words: Vec<u128>,
     noises: Vec<i64>,
 }
 
-impl<'a> ScoredDecider<'a> {
-    /// A scored round with its noise.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for a round that is not scored.
-    pub(crate) fn new(decider: &'a Decider, words: &'a Words) -> Result<Self> {
-        let scored = decider.scored().ok_or(Error::Internal("the round is not scored"))?;
-        Ok(Self { scored, words })
-    }
-
+impl BlockRound {
     /// Decide some items and bring what is known of them up to date. Released ones are shown with their places and noisy
     /// weights, and count as abandoned then.
     ///
     /// # Errors
     /// As [`Known::weight`].
-    pub(crate) fn decide<K: Known>(
+    pub(super) fn decide<K: Known>(
         &self,
         items: &[Digest],
         known: &mut [K],
@@ -59,7 +44,7 @@ impl<'a> ScoredDecider<'a> {
         let blocks = items.chunks(DRAWN).zip(known.chunks_mut(DRAWN));
         for (first, (items, known)) in (0..).step_by(DRAWN).zip(blocks) {
             self.draw(items, noises);
-            if self.scored.is_last() {
+            if self.is_last() {
                 self.release(known, &noises.noises, |place, weight| released(first + place, weight))?;
             } else {
                 self.steer(known, &noises.noises)?;

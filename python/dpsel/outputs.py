@@ -1,0 +1,46 @@
+"""Files that are written: never over a ledger, with which what was spent would be forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dpsel._arguments import as_name_of_file
+from dpsel.exceptions import FileError
+from dpsel.quoting import quoted_path
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["checked_output"]
+
+#: The first line of a ledger has no line before it.
+_MARKS: Final = (b'"kind":"total"', b'"previous":"' + b"0" * 64)
+_LONGEST_LINE: Final = 1 << 16
+
+
+def checked_output(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file to write; refuse one that is a ledger.
+
+    Raises:
+        FileError: If it is one, by whatever name.
+    """
+    name = as_name_of_file("path", path)
+    if _is_ledger(Path(name)):
+        raise FileError(
+            f"cannot write {quoted_path(name)}: it is a ledger, and what was spent would be forgotten; name "
+            "another file"
+        )
+    return name
+
+
+def _is_ledger(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            line = file.readline(_LONGEST_LINE)
+    except OSError:
+        # Whoever writes it says so.
+        return False
+    return all(mark in line for mark in _MARKS)

@@ -1,0 +1,50 @@
+//! Packed contributions without some items, as if they had never been there. User counts go on as they are: those of an
+//! item that nobody has any more change no decision.
+
+use arrow_array::RecordBatch;
+
+use super::encode::Packing;
+use super::unpacker::unpacked;
+use crate::Result;
+use crate::contributions::RowOrder;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{PartitionedValues, Partitions, ReleasedSet, partitioned_values};
+use crate::random::ReleaseKey;
+
+/// The stage that takes items out of packed contributions.
+#[derive(Debug)]
+pub struct TakeOut {
+    key: ReleaseKey,
+    items: ReleasedSet,
+}
+
+impl TakeOut {
+    pub(crate) fn new(key: ReleaseKey, items: ReleasedSet) -> Self {
+        Self { key, items }
+    }
+}
+
+impl Stage for TakeOut {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut made = PartitionedValues::default();
+        for (partition, packed) in partitioned_values(&batch)? {
+            if partition < 0 {
+                made.push(partition, packed.to_vec());
+                continue;
+            }
+            let Some(mut users) = unpacked(packed, &self.key, RowOrder::Any)? else { continue };
+            users.retain(|item| !self.items.contains(item));
+            // The value stays in its partition, whatever number that has among others.
+            let packing = Packing::new(&users, &self.key, Partitions::new(1)?);
+            packing.pack(0..packing.users(), |_, packed| {
+                made.push(partition, packed);
+                Ok(())
+            })?;
+        }
+        made.into_batches()
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        Ok(Vec::new())
+    }
+}

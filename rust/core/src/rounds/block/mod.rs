@@ -1,0 +1,40 @@
+//! Blocks of users and of items, on which scored rounds run on every engine.
+//!
+//! Each user spreads its weight by public importances of its items. These are functions of the outcomes of earlier rounds.
+//! So a user's weights depend on these outcomes and on its own items only. Their L2 norm in a round is at most the user's
+//! norm of the round, and what one item gets over all rounds is at most the user's cap, both exactly.
+//!
+//! An item that one user alone keeps stands beside that user, in a [`UserBlock`]. The others are *shared* and have *slots*.
+//! Of a shared item the sum of its weights and its importance are in memory on every engine ([`Shared`]). What else is
+//! known of it is in an [`ItemBlock`].
+//!
+//! The [`Driver`] has the order of the rounds: it says which round users give in, and decides the shared items when they
+//! have. Where blocks stand is the engine's matter ([`Blocks`]): in memory, on the disk, or in tasks of Spark.
+
+mod alone;
+mod alone_items;
+mod deciding;
+mod driver;
+mod filling;
+mod in_memory;
+mod items;
+mod packing;
+mod round;
+mod rows;
+mod shared;
+mod sums;
+mod users;
+
+pub(super) use alone_items::BYTES as ALONE_BYTES;
+pub(crate) use driver::{Blocks, Driver};
+pub(crate) use filling::Filling;
+pub(crate) use in_memory::InMemory;
+pub(super) use items::BYTES as ITEM_BYTES;
+pub(crate) use items::{BLOCK_ITEMS, ItemBlock};
+pub(crate) use packing::Block;
+pub(crate) use round::BlockRound;
+pub(super) use rows::{BYTES as ROW_BYTES, MOST_USERS};
+pub(crate) use shared::{MOST_SHARED, Shared};
+pub(super) use sums::{RANGE, THREAD_SLOTS};
+pub(super) use users::Kept;
+pub(crate) use users::UserBlock;

@@ -1,0 +1,57 @@
+//! A scored round, for users and items of any block.
+
+use crate::random::{Purpose, ReleaseKey, Words};
+use crate::rounds::calibration::Calibration;
+use crate::rounds::decision::ScoredRound;
+use crate::weighting::RoundBudget;
+use crate::{Error, Result};
+
+/// What users may give in a round, and what decides its items.
+#[derive(Debug)]
+pub(crate) struct BlockRound {
+    budgets: Vec<RoundBudget>,
+    pub(super) scored: ScoredRound,
+    pub(super) words: Words,
+}
+
+impl BlockRound {
+    /// The round of this number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for rounds that do not score, or if there is no such round.
+    pub(crate) fn new(
+        calibration: &Calibration,
+        number: u32,
+        with_weights: bool,
+        key: &ReleaseKey,
+    ) -> Result<Self> {
+        let (_, publish) = calibration.scoring().ok_or(Error::Internal("the rounds do not score"))?;
+        let scored = ScoredRound::new(calibration, number, with_weights)?;
+        Ok(Self {
+            budgets: publish.budgets().in_round(scored.share()),
+            scored,
+            words: Words::new(key, Purpose::Noise, number),
+        })
+    }
+
+    /// All rounds.
+    ///
+    /// # Errors
+    /// As [`BlockRound::new`].
+    pub(crate) fn all(calibration: &Calibration, with_weights: bool, key: &ReleaseKey) -> Result<Vec<Self>> {
+        let numbers = (0_u32..).take(calibration.rounds.len());
+        numbers.map(|number| Self::new(calibration, number, with_weights, key)).collect()
+    }
+
+    /// Whether the round is the last one, which releases items.
+    pub(crate) fn is_last(&self) -> bool {
+        self.scored.is_last()
+    }
+
+    /// What a user may give whose budget is at this place.
+    #[inline]
+    pub(super) fn budget(&self, place: u8) -> &RoundBudget {
+        // Otherwise: a user of more items than any budget is for.
+        self.budgets.get(usize::from(place)).unwrap_or(&RoundBudget::NOTHING)
+    }
+}

@@ -1,0 +1,177 @@
+//! What a task asks of an engine. Every task is written once, over these questions.
+//!
+//! ```text
+//! Engine::read -> Held: users_by_size, users_per_item
+//!                       released or counted -> ItemFacts: noisy_numbers or users, names
+//! ```
+
+use arrow_array::RecordBatch;
+
+use super::job::JobSpec;
+use super::select::PublicLists;
+use crate::Result;
+use crate::contributions::{ItemCode, Later, RowOrder};
+use crate::counting::{CountNoise, CountedUsers};
+use crate::ingest::{Columns, OpenSource, Source};
+use crate::random::Digest;
+use crate::runtime::Control;
+
+/// Reads rows, and answers what tasks ask of them.
+pub(crate) trait Engine {
+    /// How the job is observed and controlled.
+    fn control(&self) -> &Control;
+
+    /// The source once more, for an engine that may read it a second time.
+    ///
+    /// # Errors
+    /// Those of a list of files.
+    fn again(&self, _source: &Source) -> Result<Option<Source>> {
+        Ok(None)
+    }
+
+    /// Read everything. `again` is what [`Engine::again`] gave.
+    ///
+    /// # Errors
+    /// Those of the source; the limit of memory; an interruption.
+    fn read<'e>(
+        &'e self,
+        source: OpenSource,
+        again: Option<Source>,
+        plan: &Plan<'e>,
+    ) -> Result<Box<dyn Held<'e> + 'e>>;
+}
+
+/// What a task will ask, which an engine knows before it reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    pub(crate) columns: &'a Columns,
+    /// The order of the items of each user.
+    pub(crate) order: &'a RowOrder,
+    /// The items of these lists are taken out of the rows, and count only for the numbers of public items.
+    pub(crate) lists: &'a PublicLists,
+    /// Whether rounds find the items. Without rounds users are only counted.
+    pub(crate) has_rounds: bool,
+    pub(crate) after: AfterRounds<'a>,
+    /// Whether the rows have to tell the names of items.
+    pub(crate) names: bool,
+    /// The bytes that the job takes beside its rows, if they are in memory.
+    pub(crate) later: &'a Later<'a>,
+}
+
+/// What is counted of the items that rounds have found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AfterRounds<'a> {
+    /// Nothing.
+    Nothing,
+    /// Their users or rows, with noise: also those of public items.
+    NoisyNumbers(&'a CountedUsers),
+    /// All of their users, for a draw.
+    Users,
+}
+
+impl Plan<'_> {
+    /// The most rows of a user and an item that count, if rows are counted.
+    pub(crate) fn counted_rows(&self) -> Option<u32> {
+        match self.after {
+            AfterRounds::NoisyNumbers(asked) => asked.max_rows_per_item.map(|_| asked.limit().most_rows()),
+            AfterRounds::Nothing | AfterRounds::Users => None,
+        }
+    }
+
+    /// How rows are grouped when they are read.
+    pub(crate) fn read_order(&self) -> RowOrder {
+        self.counted_rows().map_or_else(|| self.order.clone(), |most| self.order.with_rows(most))
+    }
+}
+
+/// Items that an engine found, each with a number: a noisy weight in grid steps, or its users.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) digests: Vec<Digest>,
+    /// The codes by which the engine knows the items; none on engines that know them by digest.
+    pub(crate) codes: Vec<ItemCode>,
+    pub(crate) numbers: Vec<i64>,
+}
+
+impl Found {
+    /// Items of an engine that knows them by digest.
+    pub(crate) fn by_digest(items: impl Iterator<Item = (Digest, i64)>) -> Self {
+        let (digests, numbers) = items.unzip();
+        Self { digests, codes: Vec::new(), numbers }
+    }
+
+    /// The items at these places, in their order.
+    pub(crate) fn at(&self, places: impl Iterator<Item = usize>) -> Self {
+        let mut found = Self::default();
+        for place in places {
+            found.digests.push(self.digests[place]);
+            found.codes.extend(self.codes.get(place)); // Otherwise: the engine has no codes.
+            found.numbers.push(self.numbers[place]);
+        }
+        found
+    }
+}
+
+/// Which items are counted, where there are no rounds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ToCount<'a> {
+    /// All items. An engine may leave out all but so many of the largest counts.
+    All(Option<u32>),
+    /// These. Users choose among them.
+    Listed(&'a [Digest]),
+}
+
+/// All rows of a job.
+pub(crate) trait Held<'e> {
+    /// The exact numbers of users by their numbers of items, see [`users_by_size`](crate::look::users_by_size).
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>>;
+
+    /// How many items have how many users, as (users, items) in ascending order.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn users_per_item(self: Box<Self>) -> Result<Vec<(u32, u64)>>;
+
+    /// Run the rounds. The numbers are noisy weights if they are asked for.
+    ///
+    /// # Errors
+    /// Those of the engine; the limit of memory; an interruption.
+    fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)>;
+
+    /// The users of wanted items that somebody holds, or under a bound those who keep the item.
+    ///
+    /// # Errors
+    /// As [`Held::released`].
+    fn counted(
+        self: Box<Self>,
+        job: &JobSpec,
+        wanted: ToCount<'_>,
+    ) -> Result<(Found, Box<dyn ItemFacts + 'e>)>;
+}
+
+/// What an engine still knows when the items are found.
+pub(crate) trait ItemFacts {
+    /// The noisy numbers of users or rows of these items and then of the public ones.
+    ///
+    /// # Contract
+    /// All of them are counted together: a user has one norm for all.
+    ///
+    /// # Errors
+    /// As [`Held::released`].
+    fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>>;
+
+    /// The number of users of each of these items.
+    ///
+    /// # Errors
+    /// As [`Held::released`].
+    fn users(&self, released: &Found) -> Result<Vec<i64>>;
+
+    /// Fresh columns of these items, in their order.
+    ///
+    /// # Errors
+    /// As for the reading.
+    fn names(self: Box<Self>, items: &Found) -> Result<RecordBatch>;
+}

@@ -1,0 +1,43 @@
+//! What rounds and counts of a job are asked for, on any engine.
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounting::L0Bound;
+use crate::ingest::Columns;
+use crate::rounds::Calibration;
+use crate::{Error, Result};
+
+/// The parameters of a job, without the key.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The columns of users and items.
+    pub columns: Columns,
+    /// The most items of one user, if users are bounded.
+    pub bound: Option<L0Bound>,
+    /// The rounds; none where users are only counted.
+    pub calibration: Calibration,
+    /// Whether decisions hold noisy weights.
+    pub with_weights: bool,
+    /// How weights are lowered before they are decided: the least number of users of a released item.
+    pub min_users: u32,
+}
+
+impl JobSpec {
+    /// A job that counts users, without rounds.
+    pub(crate) fn counting(columns: Columns, bound: Option<L0Bound>) -> Self {
+        Self::of(columns, bound, Calibration::of(vec![]))
+    }
+
+    /// A job whose rounds publish items alone.
+    pub(crate) fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
+        Self { columns, bound, calibration, with_weights: false, min_users: 1 }
+    }
+
+    /// The most items of one user, where there are rounds.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no bound.
+    pub(crate) fn kept(&self) -> Result<L0Bound> {
+        self.bound.ok_or(Error::Internal("rounds without a bound"))
+    }
+}

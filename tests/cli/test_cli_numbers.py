@@ -1,0 +1,42 @@
+"""Numbers on the command line are written in digits, in every option."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from cli_support import BUDGET, COLUMNS
+
+from dpsel.cli._app import COMMANDS
+from dpsel.cli._types import Real, RealRange, Whole, WholeRange
+
+NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (command.name, param)
+        for command in COMMANDS
+        for param in command.params
+        if isinstance(param.type, NUMBERS)
+    ],
+)
+def test_no_number_has_an_underscore(command, option):
+    assert isinstance(option.type, Real | RealRange | Whole | WholeRange), command
+    with pytest.raises(click.BadParameter, match="'1_0' has an underscore; write digits alone"):
+        option.type.convert("1_0", option, None)
+    with pytest.raises(click.BadParameter, match="is a list, and one number is needed; leave the others out"):
+        option.type.convert("1,2", option, None)
+
+
+@pytest.mark.parametrize("option", ["--max-items-per-user", "--epsilon"])
+def test_no_list_of_numbers_has_an_underscore(dpsel_run, tmp_path, option):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("user,item\n1,tea\n")
+    done = dpsel_run("compare", rows, *COLUMNS, *BUDGET, "--public-data", option, "1_0")
+    assert "is not a list of" in done.error
+
+
+def test_a_plan_has_one_epsilon(dpsel_run):
+    done = dpsel_run("plan", *BUDGET, "--epsilon", "1,2")
+    assert "'--epsilon': (not quoted: it may be data) is a list, and one number is needed" in done.error
