@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import as_flag, as_int_if_given, elements, type_name
+from dpsel._arguments import as_flag, as_int_if_given, elements, type_name, without_missing
 from dpsel._request._auto_top_k import resolve
 from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import top_k_request
@@ -50,7 +50,7 @@ def request_of_rows(
     chosen, reason = resolve(
         mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
-    listed = None if domain is None else [(0, item) for item in as_list("domain", domain)]
+    public = None if domain is None else without_missing("domain", as_list("domain", domain))
     return top_k_request(
         k,
         privacy,
@@ -62,7 +62,7 @@ def request_of_rows(
         columns=columns,
         ngrams=ngrams_of(ngrams, tokenizer),
         chosen=reason,
-        public_table=listed,
+        public_table=None if public is None else [(0, item) for item in public],
     )
 
 
