@@ -154,8 +154,8 @@ def test_what_is_plainly_a_path_or_a_name_is_quoted(path) -> None:
     with pytest.raises(ABSENT[path]) as caught:
         select(path)
     assert path in str(caught.value)
-    with pytest.raises(SchemaError, match="no column 'User ID'"):
-        select(user="User ID")
+    with pytest.raises(SchemaError, match="no column 'user_id'"):
+        select(user="user_id")
     with pytest.raises(InvalidParameterError, match="no mechanism 'sipz'"):
         select(mechanism="sipz")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
+from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _declared(pa: Any, data: Any, name: Any) -> Any:
     frame = data[[name]]
     dtype = frame.dtypes.iloc[0]
     try:
-        if not getattr(dtype, "isnative", True):
+        if library_of(dtype) == "numpy" and not dtype.isnative:
             frame = frame.astype(dtype.newbyteorder("="))
         return pa.Table.from_pandas(frame, preserve_index=False).column(0)
     except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
