@@ -42,8 +42,6 @@ def declares_type(column: Any) -> bool:
 
 def check_column(name: str, column: Any, users: Collection[str]) -> None:
     """Refuse a column whose declared type has no exact form here, or that nobody here knows."""
-    if getattr(column, "ndim", 1) != 1:
-        raise SchemaError(f"column '{name}' has several dimensions; give one value for each row")
     library = library_of(column)
     if library == "polars":
         check_polars({name: column.dtype}, [name], users)
@@ -56,8 +54,7 @@ def check_column(name: str, column: Any, users: Collection[str]) -> None:
         )
     if _is_inexact(column):
         raise SchemaError(
-            f"column '{name}' has a type of floating-point numbers, which is not supported: they have no "
-            "exact equality; round them to integers, or format them as texts; where pandas made floats of "
+            f"column '{name}' holds floating-point numbers, which have no exact equality; round them to integers, or format them as texts; where pandas made floats of "
             "integers because a value is missing, write astype('Int64')"
         )
 

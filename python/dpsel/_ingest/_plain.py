@@ -169,6 +169,9 @@ def _entries(data: Any) -> list[Any]:
 
 def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
     for name, column in zip(columns, values, strict=True):
+        if getattr(column, "ndim", 1) != 1:
+            raise SchemaError(f"column '{name}' has several dimensions; give one value for each row")
+    for name, column in zip(columns, values, strict=True):
         check_column(name, column, columns.users)
     if any(map(declares_type, values)) and find_spec("pyarrow"):
         return Plain(ArrowColumns(columns, values), is_table=True, has_named_columns=named)
