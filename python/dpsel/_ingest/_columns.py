@@ -54,8 +54,9 @@ def check_column(name: str, column: Any, users: Collection[str]) -> None:
         )
     if _is_inexact(column):
         raise SchemaError(
-            f"column '{name}' holds floating-point numbers, which have no exact equality; round them to integers, or format them as texts; where pandas made floats of "
-            "integers because a value is missing, write astype('Int64')"
+            f"column '{name}' holds floating-point numbers, which have no exact equality; round them to "
+            "integers, or format them as texts; where pandas made floats of integers because a value is "
+            "missing, write astype('Int64')"
         )
 
 
