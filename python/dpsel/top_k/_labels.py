@@ -66,7 +66,7 @@ def _are_integers(counts: Any) -> bool:
     if library == "pyarrow":
         import pyarrow.types as pt
 
-        return pt.is_integer(counts.type)
+        return bool(pt.is_integer(counts.type))
     if library == "polars":
         return bool(counts.dtype.is_integer())
     if declares_type(counts):

@@ -43,6 +43,7 @@ pub(super) fn has_two_versions(file: &mut (impl Read + Seek), size: u64) -> io::
     let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
     // A writer takes one version for all batches.
     let Some(start) = blocks.map(|block| block.offset()).next() else { return Ok(false) };
+    // Otherwise: the decoder refuses a negative position.
     let Some((from, length)) = u64::try_from(start).map_or(Ok(None), |start| source.header(start))? else {
         return Ok(false);
     };
