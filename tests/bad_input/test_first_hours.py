@@ -184,7 +184,12 @@ NO_PAIRS = {
 @pytest.mark.parametrize("data", NO_PAIRS.values(), ids=NO_PAIRS)
 def test_what_is_no_pair(data) -> None:
     """A table gave the names of its columns, and a set a user and an item in any order."""
-    told("the element at position 0 is not a pair; ", data, user=None, item=None)
+    told(
+        "the element at position 0 is not a pair; |the row at position 0 has names of fields",
+        data,
+        user=None,
+        item=None,
+    )
 
 
 def test_rows_that_are_mappings_have_their_fields_named() -> None:

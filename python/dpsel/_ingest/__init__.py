@@ -219,7 +219,7 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
     if isinstance(data, Sequence) and data and not isinstance(data, str | bytes):
         if isinstance(data[0], Mapping):
             return of_records(data, columns)
-        if _is_table(data[0]) or hasattr(data[0], "__arrow_c_stream__"):
+        if _is_table(data[0]):
             raise SchemaError(
                 f"the {type_name(data)} holds tables ({type_name(data[0])}); join them to one first, for "
                 "example with the concat of their library"
@@ -228,11 +228,13 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
 
 
 def _is_table(data: object) -> bool:
-    """Whether the class of an object declares columns, so that its elements are no pairs."""
-    if isinstance(data, tuple) or library_of(data) == "numpy":
+    """Whether an object is a table, by its class, so that its elements are no pairs; a series is none."""
+    if isinstance(data, tuple) or library_of(data) == "numpy" or hasattr(data, "dtype"):
         return False
     declared = (getattr(type(data), name, None) for name in _DECLARES)
-    return any(each is not None and not callable(each) for each in declared)
+    return hasattr(data, "__arrow_c_stream__") or any(
+        each is not None and not callable(each) for each in declared
+    )
 
 
 def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:

@@ -176,9 +176,9 @@ impl Error {
 const LONGEST_NAME: usize = 64;
 const LONGEST_PATH: usize = 255;
 /// Extensions of the files that this package reads and writes.
-const EXTENSIONS: [&str; 18] = [
-    "arrow", "arrows", "csv", "feather", "gz", "ipc", "json", "jsonl", "ndjson", "parquet", "pdf", "png",
-    "pq", "svg", "tab", "tsv", "txt", "zst",
+const EXTENSIONS: [&str; 20] = [
+    "arrow", "arrows", "csv", "feather", "gz", "html", "ipc", "json", "jsonl", "ndjson", "parquet", "pdf",
+    "png", "pq", "sql", "svg", "tab", "tsv", "txt", "zst",
 ];
 
 /// A name that the caller gave, as errors show it: a column, an option, a word.
