@@ -1428,8 +1428,9 @@ MUTANTS = [
     Mutant(
         "scored rounds with too little noise by a factor of 1.3",
         CORE + "rounds/decision.rs",
-        "self.noise.noisy_weight(0, word)",
-        "self.noise.noisy_weight(0, word) / 13 * 10",
+        "self.noise.append_noises(words, noises);",
+        "self.noise.append_noises(words, noises);\n"
+        "        noises.iter_mut().for_each(|noise| *noise = *noise / 13 * 10);",
         (ATTACKS,),
     ),
     Mutant(
