@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: What is plainly no data: an option, a number, a mechanism with numbers or words, an extra of ours.
+#: What is plainly no data: an option, a mechanism with numbers or single words, an extra of ours.
 _OURS = re.compile(
-    r"""'(?:--?[a-z][a-z0-9-]*|-?\d+(?:\.\d+)?|[a-z0-9-]+\((?:\w+=[\w./-]+(?:, )?)*\))'|"dpsel\[[a-z]+\]\""""
+    r"""'(?:--?[a-z][a-z0-9-]*|[a-z0-9-]+\((?:\w+=(?:[A-Za-z_]+|[\d./e-]+)(?:, )?)*\))'|"dpsel\[[a-z]+\]\""""
 )
 #: A quoted value, or arguments too many, which click shows in parentheses.
 _QUOTED = re.compile(
