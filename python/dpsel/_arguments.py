@@ -19,6 +19,8 @@ _UNITS: Final = {"": 1} | {
     for power, letter in enumerate("kmgt", start=1)
     for suffix, base in (("", 1000), ("i", 1024))
 }
+#: The classes of pandas' and NumPy's missing values.
+_MISSING: Final = {"NAType", "NaTType", "MaskedConstant"}
 _PRIVATE: Final = re.compile(r"\._\w+")
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "several",
     "type_name",
     "with_article",
+    "without_missing",
 ]
 
 
@@ -177,6 +180,27 @@ def elements(name: str, value: Any) -> list[Any]:
         raise InvalidParameterError(
             f"{name} must be a list, got {type_name(value)}; give a list with an entry for each"
         ) from None
+
+
+def without_missing(name: str, items: list[Any]) -> list[Any]:
+    """Return public items; refuse a missing one: no row has it as its item."""
+    if any(map(_is_missing, items)):
+        raise InvalidParameterError(f"{name} must have no missing item, such as None, got one; leave it out")
+    return items
+
+
+def _is_missing(item: Any) -> bool:
+    """Whether a value stands for no value in any library, or is a tuple with such a part."""
+    if isinstance(item, tuple):
+        return any(map(_is_missing, item))
+    if item is None or type(item).__name__ in _MISSING:
+        return True
+    try:
+        # What is no number and no time is not equal to itself.
+        differs = item != item  # noqa: PLR0124
+        return _is_bool(differs) and bool(differs)
+    except Exception:  # noqa: BLE001 - whatever another library's type raises
+        return False
 
 
 def as_flag(name: str, value: object) -> bool:

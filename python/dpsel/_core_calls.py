@@ -99,9 +99,11 @@ def calibrate(request: str) -> dict[str, Any]:
     return calibration
 
 
-def object_column(values: Iterable[object], name: str, *, lists: bool) -> ObjectColumn:
+def object_column(
+    values: Iterable[object], name: str, *, lists: bool, of_pandas: bool = True
+) -> ObjectColumn:
     """Return Python values as an Arrow column of one type."""
-    return _core.object_column(values, name, lists)
+    return _core.object_column(values, name, lists=lists, of_pandas=of_pandas)
 
 
 def table_of(names: Sequence[str], columns: Sequence[Iterable[object]]) -> Release:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+import os
+from typing import Final
 
 from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import FileError
 from dpsel.quoting import quoted_path
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["checked_output"]
 
@@ -26,7 +23,7 @@ def checked_output(path: str | os.PathLike[str]) -> str:
         FileError: If it is one, by whatever name.
     """
     name = as_name_of_file("path", path)
-    if _is_ledger(Path(name)):
+    if _is_ledger(name):
         raise FileError(
             f"cannot write {quoted_path(name)}: it is a ledger, and what was spent would be forgotten; name "
             "another file"
@@ -34,11 +31,11 @@ def checked_output(path: str | os.PathLike[str]) -> str:
     return name
 
 
-def _is_ledger(path: Path) -> bool:
+def _is_ledger(path: str) -> bool:
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):  # noqa: PTH113 - pathlib takes longer to import
             return False
-        with path.open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123
             line = file.readline(_LONGEST_LINE)
     except OSError:
         # Whoever writes it says so.

@@ -84,8 +84,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     """Return the items that may be published, as many as the guarantee allows.
 
     Rows say that a user has an item; repeated rows count once (except for mechanisms that go by a user's own
-    counts). The result is a function of the set of rows, the parameters and a fresh secret key: neither
-    order nor chunking nor threads change it.
+    counts, and where rows are counted). The result is a function of the set of rows, the parameters and a
+    fresh secret key: neither order nor chunking nor threads change it.
 
     Args:
         data: A polars, pandas or pyarrow table, a polars LazyFrame, a DuckDB relation, a Hugging Face
@@ -132,7 +132,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             [the page](../guide/tokenizers.md).
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``; by default half of the memory that the
-            machine or its container has free (on Linux).
+            machine or its container has free (on Linux), unless ``scratch`` is ``None``.
         scratch: Where rows beyond that go on. ``"auto"`` takes the system's folder for temporary files, or
             ``/var/tmp``, whichever is on a disk. The release is the same. Files there have no name, are
             encrypted under a key that only this process has, and are gone when it ends. Some mechanisms

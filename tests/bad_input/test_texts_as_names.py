@@ -154,8 +154,8 @@ def test_what_is_plainly_a_path_or_a_name_is_quoted(path) -> None:
     with pytest.raises(ABSENT[path]) as caught:
         select(path)
     assert path in str(caught.value)
-    with pytest.raises(SchemaError, match="no column 'User ID'"):
-        select(user="User ID")
+    with pytest.raises(SchemaError, match="no column 'user_id'"):
+        select(user="user_id")
     with pytest.raises(InvalidParameterError, match="no mechanism 'sipz'"):
         select(mechanism="sipz")
 
@@ -204,3 +204,48 @@ def test_no_command_quotes_what_may_be_data(tmp_path, monkeypatch, capsys, text)
         told = capsys.readouterr()
         assert not any(part in told.out + told.err for part in ("hunter2", "alice", "diagnosis")), told.err
         assert code in (2, 3), (make, told.err)
+
+
+VALUES = [
+    "ann@x.org",
+    "www.hiv-clinic.org",
+    "192.168.0.1",
+    "B20.1",
+    "aspirin 5.5mg",
+    "ann.smith",
+    "hiv positive",
+]
+NAMED = (
+    "data",
+    "data as csv",
+    "data as a path",
+    "user",
+    "item",
+    "key of a mapping",
+    "scratch",
+    "report",
+    "ledger",
+)
+
+
+@pytest.mark.parametrize("call", NAMED)
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_that_is_no_word_and_no_file_of_ours_is_not_quoted(
+    tmp_path, monkeypatch, call, value
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DpselError) as caught:
+        CALLS[call](value, None)
+    assert value not in "".join(traceback.format_exception(caught.value))
+
+
+def test_labels_of_columns_are_listed_only_beside_a_name_that_is_one_of_them() -> None:
+    row_one = pl.DataFrame({"ann": ["bob"], "hiv": ["flu"]})
+    for names in ({"user": "user", "item": "item"}, {"user": "u", "item": "ann@x.org"}):
+        with pytest.raises(DpselError) as caught:
+            select(row_one, **names)
+        assert not any(label in str(caught.value) for label in ("'ann'", "'hiv'"))
+    with pytest.raises(DpselError, match="set item= to one of its columns: 'ann', 'hiv'"):
+        select(row_one, user="ann", item="absent")
+    with pytest.raises(DpselError, match="one of its columns$"):
+        select(row_one.with_columns(pl.lit(1).alias("ann@x.org")), user="ann", item="absent")

@@ -69,7 +69,7 @@ def test_filter_reads_what_select_read(dpsel_run, folder):
         (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("rows.csv", "rows.csv", "-o", "kept.csv"), 3, "no such file; name it with --report"),
-        (("items.csv", "rows.csv", "-o", "rows.csv"), 3, "the file that is read"),
+        (("items.csv", "rows.csv", "-o", "rows.csv"), 2, "would overwrite an input file"),
         (("items.csv", "rows.csv", "-o", "kept.parquet"), 3, "same extension"),
         (("items.csv", "rows.csv", "-o", "kept.csv", "--item", "none"), 3, "none named"),
         (("items.csv", "rows.csv", "-o", "kept.csv", "--other", COMMON[0]), 2, "not released"),

@@ -168,7 +168,7 @@ def test_every_command_with_mechanisms_has_the_one_grammar(dpsel_run, tmp_path):
         (("--mechanism", "sips(ratio=1/3)", "--rounds", "3"), "--mechanism 'sips(rounds=3)'"),
         (("--mechanism", "policy_gaussian", "--alpha", "2"), "--mechanism 'policy-gaussian(alpha=2)'"),
         (("--calibration", "published"), "--mechanism 'greedy-frequency(calibration=published)'"),
-        (("--release", "curve"), "--mechanism 'weighted-laplace(release=curve)'"),
+        (("--release", "curve"), "--mechanism 'sips(release=curve)'"),
         (("--passes",), "--mechanism 'policy-laplace(passes=VALUE)'"),
     ],
 )

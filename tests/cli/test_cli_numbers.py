@@ -40,3 +40,11 @@ def test_no_list_of_numbers_has_an_underscore(dpsel_run, tmp_path, option):
 def test_a_plan_has_one_epsilon(dpsel_run):
     done = dpsel_run("plan", *BUDGET, "--epsilon", "1,2")
     assert "'--epsilon': (not quoted: it may be data) is a list, and one number is needed" in done.error
+
+
+@pytest.mark.parametrize("number", ["5551234", "19840101", "37.5"])
+def test_a_number_that_may_be_data_is_not_quoted(dpsel_run, number):
+    for given in (("plan", "--json", number), ("select", "rows.csv", "--format", number)):
+        done = dpsel_run(*given)
+        assert done.code == 2
+        assert number not in done.err + done.out

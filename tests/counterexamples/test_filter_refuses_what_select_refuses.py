@@ -23,7 +23,8 @@ ROWS = 300
 
 
 def table(item="tea", rows=ROWS):
-    return pa.table({"user": list(range(rows)), "item": [item] * rows})
+    types = pa.schema([("user", pa.int64()), ("item", pa.string())])
+    return pa.table({"user": list(range(rows)), "item": [item] * rows}, schema=types)
 
 
 def parquet(rows=None, **options):

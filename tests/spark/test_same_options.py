@@ -182,8 +182,8 @@ SECRET = "brown"
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda text: [][len(text)], "it raised IndexError in tokenizer=; its message"),
-        (lambda text: int(text), "it raised ValueError in tokenizer=; its message"),
+        (lambda text: [][len(text)], "tokenizer= raised IndexError on a text; its message"),
+        (lambda text: int(text), "tokenizer= raised ValueError on a text; its message"),
         (lambda text: text, "tokenizer= must return a list of tokens, got str"),
         (lambda text: [text, 3], "tokenizer= must return a list of texts"),
     ],

@@ -90,7 +90,7 @@ def test_privacy_decisions_have_no_defaults():
         ({"privacy": 1.0}, r"^privacy must be ApproxDP, ZCDP or PureDP, got float; write privacy="),
         (
             {"mechanism": 3},
-            r"^mechanism must be 'auto' or a mechanism, got int; use one of CountLaplace\(\)",
+            r"^mechanism must be 'auto' or a mechanism, got int; use one of Sips\(\)",
         ),
         ({"mechanism": int}, r"^mechanism must be 'auto' or a mechanism, got type; use one of"),
         (

@@ -44,7 +44,6 @@ QUERY = "select ('x' || range)::int as user, 'a' as item from range(3)"
 #: Half of a surrogate pair, which no UTF-8 holds.
 HALF = ["a", "\ud800", "b"]
 PYTHON_TEXTS = {"dtype": pd.StringDtype("python")}
-BEYOND = pa.array([1, 2, 2**62], pa.timestamp("s"))
 #: Tables with one bad value each, in columns whose declared types are in order.
 BAD_VALUES = {
     "pandas objects": lambda: pd.DataFrame({"user": USERS, "item": objects(MIXED)}),
@@ -70,7 +69,6 @@ BAD_VALUES = {
         list(zip(USERS, HALF, strict=True)), dtype=[("user", "i8"), ("item", "U4")]
     ),
     "times beyond": lambda: {"user": np.array([1, 2, 2**40], "M8[D]"), "item": np.array(["a"] * 3)},
-    "listed times beyond": lambda: {"user": USERS, "item": BEYOND},
     "lengths": lambda: {"user": USERS, "item": ["a"]},
     "lengths of arrays": lambda: {"user": np.array(USERS), "item": np.array(["a"])},
     "indexes": lambda: {
@@ -128,7 +126,7 @@ def test_a_bad_value_is_found_after_payment(call, table, ledger):
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("table", BAD_TYPES)
 def test_a_wrong_type_costs_nothing(call, table, ledger):
-    words = "column 'item' (of .* which is not supported|has (a )?type )"
+    words = "column 'item' (of .* which is not supported|has (a )?type |holds floating)"
     with pytest.raises(SchemaError, match=words):
         CALLS[call](BAD_TYPES[table](), ledger.on_use(PRIVACY, "call"), user="user", item="item")
     assert ledger.spent == ()

@@ -127,7 +127,7 @@ def test_ngrams_and_several_columns() -> None:
     [
         ({"exclude": "tea"}, "exclude must be a list of items, got str"),
         ({"exclude": 5}, "exclude must be a list of items, got int"),
-        ({"public_items": [1, None]}, "public_items must have no None"),
+        ({"public_items": [1, None]}, "public_items must have no missing item"),
         ({"public_items": [[1]]}, "public_items must have items that can be looked up"),
         ({"public_items": [1], "exclude": [1]}, "no item in common"),
         *(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import with_article
 from dpsel._filter._keys import NO_ITEM, RELEASED
-from dpsel._ingest._plain import check_rows
+from dpsel._ingest._columns import check_rows
 from dpsel.exceptions import SchemaError
 from dpsel.quoting import quoted
 

@@ -107,7 +107,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     if not isinstance(data, pl.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame or a LazyFrame")
     _named(columns, data.columns)
-    check_polars(data.schema, columns)
+    check_polars(data.schema, columns, ())
     mask = pl.Series("", keys.mask(data.select(columns)), dtype=pl.Boolean)
     if labels is None:
         return data.filter(mask.fill_null(value=False))

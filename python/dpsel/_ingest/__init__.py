@@ -16,7 +16,7 @@ from dpsel._ingest._c_schema import checked, exported
 from dpsel._ingest._delimiters import delimiter_of
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
-from dpsel._ingest._plain import Plain, of_columns, of_numpy, of_records, of_scipy
+from dpsel._ingest._plain import Plain, of_columns, of_iterator, of_numpy, of_records, of_scipy
 from dpsel._ingest._remote import is_remote, scan
 from dpsel._ingest._tokens import Tokens
 from dpsel._request import NamedColumns, columns_of
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dpsel.typing import FileFormat
 
 T = TypeVar("T")
+#: What classes of tables have as attributes; a list of pairs has none of them.
+_DECLARES = ("columns", "column_names", "dtypes", "dtype", "fields", "schema")
 
 __all__ = [
     "Opened",
@@ -180,7 +182,7 @@ def _open_object(data: object, columns: NamedColumns, tokens: Tokens | None = No
         return _open_adapted(_frames.Adapted(data, "table"), columns, tokens)
     if plain := _plain_of(library, data, columns):
         return _open_plain(plain, columns, tokens)
-    return _open_pairs(data, tokens)
+    return _open_pairs(data, columns, tokens)
 
 
 def _open_adapted(adapted: _frames.Adapted, columns: NamedColumns, tokens: Tokens | None) -> Opened:
@@ -214,25 +216,50 @@ def _plain_of(library: str, data: object, columns: NamedColumns) -> Plain | None
         return of_scipy(data, columns)
     if isinstance(data, Mapping):
         return of_columns(data, columns)
-    if isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
-        return of_records(data, columns)
+    if isinstance(data, Sequence) and data and not isinstance(data, str | bytes):
+        if isinstance(data[0], Mapping):
+            return of_records(data, columns)
+        if _is_table(data[0]):
+            raise SchemaError(
+                f"the {type_name(data)} holds tables ({type_name(data[0])}); join them to one first, for "
+                "example with the concat of their library"
+            )
     return None
+
+
+def _is_table(data: object) -> bool:
+    """Whether an object is a table, by its class, so that its elements are no pairs; a series is none."""
+    if isinstance(data, tuple) or library_of(data) == "numpy" or hasattr(data, "dtype"):
+        return False
+    declared = (getattr(type(data), name, None) for name in _DECLARES)
+    return hasattr(data, "__arrow_c_stream__") or any(
+        each is not None and not callable(each) for each in declared
+    )
 
 
 def _open_plain(plain: Plain, columns: NamedColumns, tokens: Tokens | None) -> Opened:
     if tokens is not None and not plain.is_table:
-        return replace(_open_pairs(plain.rows, tokens), has_named_columns=plain.has_named_columns)
+        return replace(_open_pairs(plain.rows, columns, tokens), has_named_columns=plain.has_named_columns)
     if not plain.is_table:
         return Opened(Source.pairs(plain.rows), "list", has_named_columns=plain.has_named_columns)
     schema = plain.rows.schema
     adapted = _frames.Adapted(
-        plain.rows, "list", names=list(schema.names), declared=_frames.without_rows(schema)
+        plain.rows,
+        "list",
+        found=plain.rows.found,
+        names=list(schema.names),
+        declared=_frames.without_rows(schema),
     )
     found = _open_adapted(adapted, columns, tokens)
     return replace(found, has_named_columns=plain.has_named_columns)
 
 
-def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
+def _open_pairs(data: object, columns: NamedColumns, tokens: Tokens | None = None) -> Opened:
+    if _is_table(data):
+        raise SchemaError(
+            f"{with_article(data)} declares columns and is not read here; convert it to a table of Arrow, "
+            "polars or pandas, or to NumPy arrays in a dict of columns"
+        )
     if isinstance(data, Mapping):
         raise SchemaError(
             f"{with_article(data)} is not a table; name its columns with user= and item=, or pass "
@@ -247,7 +274,11 @@ def _open_pairs(data: object, tokens: Tokens | None = None) -> Opened:
             f"{type_name(data)} cannot be read; pass a DataFrame, an Arrow table, paths of files, "
             "or an iterable of (user, item) pairs"
         )
-    rows = data if tokens is None else tokens.of_pairs(data)
+    rows = data
+    if isinstance(data, Iterator) and len(columns.named) == len(columns):
+        # Rows of named columns may be records. Only the first one tells.
+        rows = of_iterator(data, columns)
+    rows = rows if tokens is None else tokens.of_pairs(rows)
     return Opened(Source.pairs(rows), "list", has_named_columns=False)
 
 

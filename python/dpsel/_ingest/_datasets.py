@@ -23,6 +23,15 @@ def _is_transformed(data: Any) -> bool:
     return "custom" in (form, streamed)
 
 
+def _seen(data: Any) -> list[str] | None:
+    """Return the columns that the caller sees, if the data set tells them: a format may hide some."""
+    stored = getattr(data, "format", None)
+    if not isinstance(stored, dict) or stored.get("output_all_columns"):
+        names: list[str] | None = data.column_names
+        return names
+    return list(stored["columns"])
+
+
 def batches_of_dataset(data: Any, columns: list[str]) -> tuple[Iterator[Any], list[str] | None]:
     """Return the Arrow tables of a ``Dataset`` or ``IterableDataset``, and its columns if it tells them.
 
@@ -38,7 +47,7 @@ def batches_of_dataset(data: Any, columns: list[str]) -> tuple[Iterator[Any], li
             "this data set has a transform, which is applied where rows are looked at and not to the rows "
             "that are stored; apply it with data.map(...), or drop it with data.with_format(None)"
         )
-    names = data.column_names
+    names = _seen(data)
     if names is not None and set(columns) <= set(names):
         data = data.select_columns(columns)
     tables = data.with_format("arrow").iter(batch_size=_ROWS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 __all__ = ["check_duckdb", "check_pandas", "check_polars"]
 
@@ -24,12 +24,16 @@ def _refused(name: str, what: str, fix: str) -> SchemaError:
     return SchemaError(f"column '{name}' has {what}; {fix}")
 
 
-def check_polars(schema: Mapping[str, Any], columns: Iterable[str]) -> None:
-    """Refuse columns of Python objects, of which polars exports the addresses."""
+def check_polars(schema: Mapping[str, Any], columns: Iterable[str], users: Collection[str]) -> None:
+    """Refuse columns of Python objects, of which polars exports the addresses, and users without a type."""
     import polars as pl
 
     for name in columns:
         dtype = schema.get(name)
+        if isinstance(dtype, pl.Null) and name in users:
+            raise _refused(
+                name, "the polars dtype Null, so no row has a user", "give it the type of its users"
+            )
         while isinstance(dtype, pl.List | pl.Array):
             dtype = dtype.inner
         if isinstance(dtype, pl.Object) or dtype is pl.Object:

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from dpsel._request import NamedColumns
 
-__all__ = ["ADAPTERS", "Adapted", "duckdb_stream", "index_names", "with_levels", "without_rows"]
+__all__ = [
+    "ADAPTERS",
+    "Adapted",
+    "duckdb_stream",
+    "index_names",
+    "polars_column",
+    "with_levels",
+    "without_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
         raise SchemaError("a polars Series has no user column; pass a DataFrame with both columns")
     if not hasattr(data, "__arrow_c_stream__") or not hasattr(data, "columns"):
         raise _no_table("polars", data, "pass a DataFrame or a LazyFrame")
-    check_polars(data.schema, columns)
+    check_polars(data.schema, columns, columns.users)
     _refuse_wide(data.schema, columns)
     # Not `select`, which runs a query: on a tiny table that takes longer than the job.
     narrow = data[columns] if _narrows(columns, data.columns) else data
@@ -74,6 +82,13 @@ def _polars(data: Any, columns: NamedColumns) -> Adapted | None:
     )
 
 
+def polars_column(name: str, column: Any) -> Any:
+    """Return a Series as a table that Arrow reads, or refuse its type."""
+    frame = column.to_frame(name)
+    _refuse_wide(frame.schema, [name])
+    return _polars_readable(frame, frame.schema)
+
+
 def _polars_readable(frame: Any, schema: Any) -> Any:
     """Return columns of nulls as texts without values: polars exports the former as no reader expects."""
     import polars as pl
@@ -83,7 +98,7 @@ def _polars_readable(frame: Any, schema: Any) -> Any:
     return frame.cast(types) if types else frame
 
 
-def _refuse_wide(schema: Any, columns: NamedColumns) -> None:
+def _refuse_wide(schema: Any, columns: Iterable[str]) -> None:
     """Refuse integers of 128 bits, which polars exports in a form of its own."""
     for name in columns:
         dtype = schema.get(name)
@@ -114,7 +129,7 @@ def _polars_types(schema: Any, columns: NamedColumns) -> Restored:
 
 def _polars_batches(lazy: Any, columns: NamedColumns) -> Adapted:
     schema = lazy.collect_schema()
-    check_polars(schema, columns)
+    check_polars(schema, columns, columns.users)
     restored = _polars_types(schema, columns)
     _refuse_wide(schema, columns)
     if _narrows(columns, schema.names()):
@@ -235,6 +250,10 @@ def _pandas_types(data: Any, columns: NamedColumns) -> Restored:
 
 
 def _pyarrow(data: Any, columns: NamedColumns) -> Adapted | None:
+    if hasattr(data, "scanner") and hasattr(data, "physical_schema"):
+        # A part of a Dataset, with the rows and columns of its own file.
+        schema = data.physical_schema
+        return _of_schema(data.scanner().to_reader(), schema, _pyarrow_types(schema, columns))
     if hasattr(data, "scanner"):
         # A scan fails on other columns of one name, too.
         _refuse_duplicates("pyarrow Dataset", data.schema.names, data.schema.names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
+from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import SchemaError
 
 if TYPE_CHECKING:
@@ -94,8 +95,12 @@ def _table(data: Any, found: list[str], lists: list[str]) -> Any:
 
 def _declared(pa: Any, data: Any, name: Any) -> Any:
     """Return a column of a declared type."""
+    frame = data[[name]]
+    dtype = frame.dtypes.iloc[0]
     try:
-        return pa.Table.from_pandas(data[[name]], preserve_index=False).column(0)
+        if library_of(dtype) == "numpy" and not dtype.isnative:
+            frame = frame.astype(dtype.newbyteorder("="))
+        return pa.Table.from_pandas(frame, preserve_index=False).column(0)
     except Exception:  # noqa: BLE001, S110 - whatever it is, its words quote a value
         pass
     # Raised behind the handler, which would chain the exception of the conversion to it.

@@ -1,7 +1,7 @@
 """Rows and columns without a table library: records, columns by name, NumPy arrays, SciPy's sparse matrices.
 
-Records become pairs. Columns and arrays become Arrow data where a library for that is installed, and pairs
-otherwise, which gives the same release.
+Records become pairs. Columns and arrays become Arrow data if one of them declares its type and pyarrow is
+installed, and pairs otherwise, which gives the same release.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name, with_article
-from dpsel._core_calls import object_column
-from dpsel._ingest._libraries import library_of
-from dpsel.exceptions import DpselError, SchemaError
+from dpsel._ingest._columns import ArrowColumns, check_column, check_rows, declares_type, listed_values
+from dpsel.exceptions import SchemaError
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpsel._request import NamedColumns
 
-__all__ = ["Plain", "check_rows", "of_columns", "of_numpy", "of_records", "of_scipy"]
+__all__ = ["Plain", "of_columns", "of_iterator", "of_numpy", "of_records", "of_scipy"]
 
 #: NumPy's kinds of types whose `tolist` gives keys: integers, bools, texts, bytes, objects.
 _LISTED: Final = "iubUSO"
-_INEXACT: Final = "fc"
 #: As many names of columns are listed in an error, as for tables.
 _SHOWN: Final = 20
 
@@ -60,6 +61,14 @@ def _pairs_of_records(rows: Iterable[Any], columns: NamedColumns) -> Iterator[tu
         yield _one(map(row.get, columns.users)), _one(map(row.get, columns.items))
     if unseen:
         raise _without_field("no row has a field", next(iter(unseen)))
+
+
+def of_iterator(rows: Iterable[Any], columns: NamedColumns) -> Iterator[Any]:
+    """Return pairs as they are, and the pairs of mappings if the first row is one."""
+    rest = iter(rows)
+    first = list(islice(rest, 1))
+    pairs: Iterable[Any] = chain(first, rest)
+    yield from _pairs_of_records(pairs, columns) if isinstance(next(iter(first), None), Mapping) else pairs
 
 
 def _without_field(problem: str, name: str) -> SchemaError:
@@ -146,46 +155,36 @@ def of_scipy(data: Any, columns: NamedColumns) -> Plain:
     """Return the entries that are not zero of a matrix of users by items; both are numbered from zero."""
     if len(data.shape) != 2 or len(columns) != 2:  # noqa: PLR2004 - a matrix, a user and an item
         raise SchemaError("a sparse matrix has users as rows and items as columns; name at most one item=")
+    # Made of them when they are read: it takes time and memory, and may fail.
+    return Plain(_pairs_of_columns(columns, lambda: _entries(data)), is_table=False, has_named_columns=False)
+
+
+def _entries(data: Any) -> list[Any]:
     entries = data.tocoo(copy=True)
     # A position may be there repeatedly, and is one entry: the sum.
     entries.sum_duplicates()
     stored = entries.data != 0
-    return _rows(columns, [entries.row[stored], entries.col[stored]], named=False)
+    return [entries.row[stored], entries.col[stored]]
 
 
 def _rows(columns: NamedColumns, values: list[Any], *, named: bool) -> Plain:
     for name, column in zip(columns, values, strict=True):
         if getattr(column, "ndim", 1) != 1:
             raise SchemaError(f"column '{name}' has several dimensions; give one value for each row")
-    if all(map(_declares_type, values)) and find_spec("pyarrow"):
-        return Plain(_Table(columns, values), is_table=True, has_named_columns=named)
+    for name, column in zip(columns, values, strict=True):
+        check_column(name, column, columns.users)
+    if any(map(declares_type, values)) and find_spec("pyarrow"):
+        return Plain(ArrowColumns(columns, values), is_table=True, has_named_columns=named)
     for name, column in zip(columns, values, strict=True):
         _check_listed(name, column)
-    return Plain(_pairs_of_columns(columns, values), is_table=False, has_named_columns=named)
+    return Plain(_pairs_of_columns(columns, lambda: values), is_table=False, has_named_columns=named)
 
 
-def _pairs_of_columns(columns: NamedColumns, values: list[Any]) -> Iterator[tuple[Any, Any]]:
+def _pairs_of_columns(columns: NamedColumns, make: Callable[[], list[Any]]) -> Iterator[tuple[Any, Any]]:
+    values = make()
     check_rows(columns, values)
-    listed, split = list(map(_listed, values)), len(columns.users)
+    listed, split = list(map(listed_values, values)), len(columns.users)
     yield from zip(_joined(listed[:split]), _joined(listed[split:]), strict=True)
-
-
-def check_rows(names: Iterable[Any], values: list[Any]) -> None:
-    """Refuse columns whose values do not stand beside each other."""
-    if len({len(column) for column in values}) > 1:
-        raise SchemaError("the columns have different lengths; give one value for each row in all of them")
-    # Series of pandas are numbered by their indexes, and not by their places.
-    labelled = [
-        (name, column)
-        for name, column in zip(names, values, strict=True)
-        if library_of(column) == "pandas" and hasattr(column, "index")
-    ]
-    for name, column in labelled[1:]:
-        if not column.index.equals(labelled[0][1].index):
-            raise SchemaError(
-                f"column '{name}' has another pandas index than column '{labelled[0][0]}', so its values "
-                "belong to other rows; pass a DataFrame, which pairs them by index, or reset_index(drop=True)"
-            )
 
 
 def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
@@ -193,105 +192,10 @@ def _joined(columns: list[Sequence[Any]]) -> Iterable[Any]:
     return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
 
 
-class _Table:
-    """Columns that are converted when they are read: an error may depend on a row, so a budget pays first."""
-
-    def __init__(self, columns: NamedColumns, values: list[Any]) -> None:
-        self._columns, self._values = columns, values
-        self.schema = _arrow(columns, [column[:0] for column in values]).schema
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return the capsule of all columns.
-
-        Raises:
-            SchemaError: If a time is beyond its type.
-        """
-        check_rows(self._columns, self._values)
-        return _arrow(self._columns, self._values).__arrow_c_stream__(requested_schema)
-
-
-def _arrow(columns: NamedColumns, values: list[Any]) -> Any:
-    import pyarrow as pa
-
-    arrays = [_exact_array(pa, name, column) for name, column in zip(columns, values, strict=True)]
-    return pa.table(dict(zip(columns, arrays, strict=True)))
-
-
-def _exact_array(pa: Any, name: str, column: Any) -> Any:
-    try:
-        return _array(pa, name, column)
-    except DpselError:
-        raise
-    except Exception:  # noqa: BLE001, S110 - whatever it is, its words may quote a value
-        pass
-    # Raised behind the handler, which would chain the exception of the conversion to it.
-    raise SchemaError(
-        f"column '{name}' has a type or a value that pyarrow does not convert; give integers, texts or dates"
-    )
-
-
-def _array(pa: Any, name: str, column: Any) -> Any:
-    """Return a column as pyarrow has it. Arrays of pyarrow stay what they are."""
-    if library_of(column) == "pyarrow":
-        return column
-    is_numpy, kind = library_of(column) == "numpy", getattr(column.dtype, "kind", "O")
-    if is_numpy and kind == "M":
-        _refuse_inexact_times(name, column)
-    if not is_numpy or kind not in "SU":
-        return pa.array(column)
-    # As Python values: pyarrow cuts texts and bytes of NumPy off at the first NUL.
-    if len(column):
-        return pa.array(object_column(column.tolist(), name, lists=False))
-    return pa.array([], pa.large_binary() if kind == "S" else pa.large_string())
-
-
-#: The days of the largest date that pyarrow makes of NumPy's days.
-_LARGEST_DAY: Final = 2**31
-
-
-def _refuse_inexact_times(name: str, column: Any) -> None:
-    """Refuse times that pyarrow would make others of, because it leaves a part of their unit out."""
-    unit = str(column.dtype).partition("[")[2].rstrip("]")
-    if unit not in ("D", "s", "ms", "us", "ns"):
-        raise SchemaError(
-            f"column '{name}' has times of {column.dtype}; convert them to days, seconds or a part of one, "
-            "such as astype('datetime64[s]')"
-        )
-    # What is no time is not equal to itself.
-    days: Any = column[column == column].astype("int64") if unit == "D" else ()  # noqa: PLR0124
-    if len(days) and not -_LARGEST_DAY <= days.min() <= days.max() < _LARGEST_DAY:
-        raise SchemaError(f"column '{name}' has dates beyond 32 bits of days; leave them out")
-
-
-def _declares_type(column: Any) -> bool:
-    """Whether a column says what its values are: of pyarrow or NumPy, or of pandas without objects."""
-    return library_of(column) == "pyarrow" or getattr(getattr(column, "dtype", None), "kind", "O") != "O"
-
-
-def _has_kind(column: Any) -> bool:
-    return hasattr(getattr(column, "dtype", None), "kind")
-
-
-def _listed(column: Any) -> Sequence[Any]:
-    if _has_kind(column):
-        listed: list[Any] = column.tolist()
-        return listed
-    # As Python values: those of pyarrow and polars, and of a column of lists.
-    of_library = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-    return list(column) if of_library is None else list(of_library())
-
-
 def _check_listed(name: str, column: Any) -> None:
     """Refuse a column whose declared type has no Python values that are keys."""
-    if not _has_kind(column):
-        return
-    if column.dtype.kind in _INEXACT:
-        raise SchemaError(
-            f"column '{name}' holds floating-point numbers, which have no exact equality; round them to "
-            "integers, or format them as texts; where pandas made floats of integers because a value is "
-            "missing, write astype('Int64')"
-        )
-    if column.dtype.kind not in _LISTED:
+    kind = getattr(getattr(column, "dtype", None), "kind", "O")
+    if isinstance(kind, str) and kind not in _LISTED:
         raise SchemaError(
             f"column '{name}' is an array of a type that needs pyarrow; install it (pip install pyarrow), "
             "or give a list"

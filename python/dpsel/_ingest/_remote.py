@@ -54,8 +54,9 @@ def scan(paths: list[str], columns: NamedColumns, file_format: object, *, may_be
     for path in paths:
         scheme = path.partition("://")[0]
         if scheme not in _FETCHED:
+            shown = f"'{scheme}://'" if quoted(scheme) == f"'{scheme}'" else quoted(scheme)
             raise SchemaError(
-                f"an address that starts with {quoted(scheme + '://')} is not fetched here; fetch its "
+                f"an address that starts with {shown} is not fetched here; fetch its "
                 "files first, or pass what another library reads there, such as a dataset of pyarrow"
             )
     named = all(path.partition("?")[0].lower().endswith((".parquet", ".pq")) for path in paths)

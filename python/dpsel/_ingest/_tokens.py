@@ -10,7 +10,7 @@ from dpsel._arguments import is_unicode, type_name, with_article
 from dpsel._core_calls import LONGEST_NGRAM
 from dpsel._ingest._foreign import opened
 from dpsel._request import lengths_of
-from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,7 +60,7 @@ class Tokens:
             return None
         if not isinstance(text, str):
             raise SchemaError(f"tokenizer= needs text, but the item column holds {with_article(text)}")
-        tokens = self.function(text)
+        tokens = self._called(text)
         # Not all that can be iterated: a text is its characters, a mapping its keys, and a set has no order.
         if not isinstance(tokens, list | tuple):
             raise SchemaError(
@@ -77,6 +77,18 @@ class Tokens:
             )
         lengths = range(self.fewest, self.most + 1)
         return [" ".join(words[at : at + n]) for n in lengths for at in range(len(words) - n + 1)]
+
+    def _called(self, text: str) -> object:
+        try:
+            return self.function(text)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote the text
+            failed = type(error).__name__
+        # Behind the handler: in it Python would chain the exception to this one, text and all.
+        shown = failed if failed.isidentifier() else "an exception"
+        raise DataError(
+            f"tokenizer= raised {shown} on a text; its message may quote the text and is left out, so call "
+            "the function on your texts without dpsel, and let it return [] where there is no token"
+        )
 
     def of_pairs(self, pairs: Iterable[Any]) -> Iterator[tuple[Any, list[str]]]:
         """Return pairs of users and lists of n-grams."""

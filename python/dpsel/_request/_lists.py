@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import elements, type_name
+from dpsel._arguments import elements, type_name, without_missing
 from dpsel.exceptions import InvalidParameterError
 from dpsel.item_table import ItemTable
 
@@ -59,9 +59,7 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
         raise InvalidParameterError(
             f"{name} must be a list of items, got {type_name(items)}; give a list with an entry for each item"
         )
-    found = elements(name, items)
-    if any(item is None for item in found):
-        raise InvalidParameterError(f"{name} must have no None, got one; leave it out")
+    found = without_missing(name, elements(name, items))
     try:
         return list({_key(item): item for item in found}.values())
     except (TypeError, ValueError):  # an array of several numbers, for example

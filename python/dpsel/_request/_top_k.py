@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import as_flag, as_int, as_int_if_given, elements, type_name
+from dpsel._arguments import as_flag, as_int, as_int_if_given, elements, type_name, without_missing
 from dpsel._request._auto_top_k import resolve
 from dpsel._request._columns import ngrams_of
 from dpsel._request._fixed import top_k_request
@@ -50,7 +50,8 @@ def request_of_rows(
     chosen, reason = resolve(
         mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
     )
-    listed = None if domain is None else [(0, item) for item in as_list("domain", domain)]
+    given = None if domain is None else without_missing("domain", as_list("domain", domain))
+    listed = None if given is None else [(0, item) for item in given]
     request = top_k_request(
         k,
         privacy,
@@ -72,15 +73,12 @@ def request_of_rows(
 def _refuse_too_few(k: int, listed: list[tuple[int, Any]]) -> None:
     """Refuse more items than a list can have; in the types of the data even fewer may be distinct."""
     try:
-        found = len({(type(item), item) for _, item in listed if item is not None})
+        found = len({(type(item), item) for _, item in listed})
     except TypeError:  # of items that have no hash, such as lists
         found = len(listed)
     if k > found:
         noun = "item" if found == 1 else "items"
-        raise InvalidParameterError(
-            f"k = {k}, but the list has {found} distinct {noun} (missing ones do not count); "
-            "ask for fewer items"
-        )
+        raise InvalidParameterError(f"k = {k}, but the list has {found} distinct {noun}; ask for fewer items")
 
 
 def as_list(name: str, values: Any) -> list[Any]:

@@ -205,7 +205,8 @@ class Budget(OfOneProcess, Generic[Kind]):
     def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
         """Return parameters that are paid for from the budget by every call that uses them, when it begins.
 
-        So nothing is spent if the call is refused for its parameters, columns or files.
+        So nothing is spent if the call is refused for its parameters, or for columns or files that a source
+        declares.
         [`spend`][dpsel.Budget.spend] pays at once.
 
         Args:

@@ -18,13 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["absolute", "append", "locked"]
 
 
+def _shown(path: Path) -> str:
+    """Return a path for an error; its folder says nothing of whether its name is one."""
+    told = quoted_path(path.name)
+    return quoted_path(path) if told == path.name else told
+
+
 def absolute(path: Path) -> Path:
     """Return the path from the root: another folder may be the working one later."""
     try:
         return path.absolute()
     except FileNotFoundError:
         raise FileError(
-            f"cannot read {quoted_path(path)}: the working directory is gone; name the whole path"
+            f"cannot read {_shown(path)}: the working directory is gone; name the whole path"
         ) from None
 
 
@@ -59,15 +65,15 @@ def _opened(path: Path, *, is_known: bool) -> IO[bytes]:
         return path.open("r+b", buffering=0)
     except FileNotFoundError as error:
         why = _missing(path, error, is_known=is_known)
-        raise MissingFileError(f"cannot read {quoted_path(path)}: {why}") from None
+        raise MissingFileError(f"cannot read {_shown(path)}: {why}") from None
     except IsADirectoryError:
         raise _irregular(path) from None
     except OSError as error:
-        raise FileError(f"cannot read {quoted_path(path)}: {error.strerror}") from None
+        raise FileError(f"cannot read {_shown(path)}: {error.strerror}") from None
 
 
 def _irregular(path: Path) -> FileError:
-    return FileError(f"cannot read {quoted_path(path)}: it is no regular file; name another one")
+    return FileError(f"cannot read {_shown(path)}: it is no regular file; name another one")
 
 
 def _missing(path: Path, error: OSError, *, is_known: bool) -> str:
@@ -84,7 +90,7 @@ def _wait(file: IO[bytes], path: Path) -> None:
     try:
         lock(file)
     except OSError as error:
-        raise FileError(f"cannot lock {quoted_path(path)}: {error.strerror}") from None
+        raise FileError(f"cannot lock {_shown(path)}: {error.strerror}") from None
 
 
 def _has_name(file: IO[bytes], path: Path) -> bool:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: A mechanism whose parameters are numbers.
-_MECHANISM = re.compile(r"'[a-z0-9-]+\((?:\w+=[\d./e-]+(?:, )?)*\)'")
+#: What is plainly no data: an option, a mechanism with numbers or single words, an extra of ours.
+_OURS = re.compile(
+    r"""'(?:--?[a-z][a-z0-9-]*|[a-z0-9-]+\((?:\w+=(?:[A-Za-z_]+|[\d./e-]+)(?:, )?)*\))'|"dpsel\[[a-z]+\]\""""
+)
 #: A quoted value, or arguments too many, which click shows in parentheses.
 _QUOTED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<=argument )\(.*\)|(?<=arguments )\(.*\)""", re.DOTALL
@@ -133,7 +135,7 @@ def _without_data(text: str) -> str:
 
 
 def _is_plain(found: str) -> bool:
-    return _MECHANISM.fullmatch(found) is not None or quoted(found[1:-1])[0] == "'"
+    return _OURS.fullmatch(found) is not None or quoted(found[1:-1])[0] == "'"
 
 
 def _flat(text: str) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
+from dpsel._ingest._columns import declares_type
 from dpsel._ingest._libraries import library_of
 from dpsel._request import as_list
 from dpsel.exceptions import SchemaError
@@ -15,6 +16,9 @@ from dpsel.release._wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: The formats of integers in buffers.
+_INTEGERS = tuple("bBhHiIlLqQnN")
 
 __all__ = ["in_order_of_labels", "with_labels"]
 
@@ -30,7 +34,7 @@ def with_labels(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, Sequenc
     )
     if is_bytes or isinstance(counts, AbstractSet) or hasattr(counts, "filled"):
         raise _no_vector(counts)
-    if len(getattr(counts, "shape", (1,))) != 1:
+    if len(getattr(counts, "shape", (1,))) != 1 or not _are_integers(counts):
         raise _no_vector(counts)
     if labels is None and library_of(counts) == "pandas" and not _is_numbered(getattr(counts, "index", None)):
         raise SchemaError(
@@ -52,6 +56,26 @@ def in_order_of_labels(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, 
             f"got {counted(len(values), 'count')} but {counted(len(order), 'label')}; give one for each"
         )
     return [values[position] for position, _ in order], [label for _, label in order]
+
+
+def _are_integers(counts: Any) -> bool:
+    """Whether counts may be integers, by what needs no value: a length, and the type that is declared."""
+    if isinstance(counts, str) or not hasattr(counts, "__len__") or not hasattr(counts, "__iter__"):
+        return False
+    library = library_of(counts)
+    if library == "pyarrow":
+        import pyarrow.types as pt
+
+        return bool(pt.is_integer(counts.type))
+    if library == "polars":
+        return bool(counts.dtype.is_integer())
+    if declares_type(counts):
+        return str(counts.dtype.kind) in "iu"
+    code = getattr(counts, "typecode", None) or getattr(counts, "format", "q")
+    is_nested = isinstance(counts, list | tuple) and isinstance(
+        next(iter(counts), None), list | tuple | Mapping
+    )
+    return code in _INTEGERS and not is_nested
 
 
 def _is_numbered(index: Any) -> bool:

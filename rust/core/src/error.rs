@@ -175,30 +175,37 @@ impl Error {
 /// The longest name and the longest path that errors quote, in characters.
 const LONGEST_NAME: usize = 64;
 const LONGEST_PATH: usize = 255;
-/// The most words of a name. Longer texts are more often sentences.
-const MOST_WORDS: usize = 3;
+/// Extensions of the files that this package reads and writes.
+const EXTENSIONS: [&str; 20] = [
+    "arrow", "arrows", "csv", "feather", "gz", "html", "ipc", "json", "jsonl", "ndjson", "parquet", "pdf",
+    "png", "pq", "sql", "svg", "tab", "tsv", "txt", "zst",
+];
 
 /// A name that the caller gave, as errors show it: a column, an option, a word.
 ///
-/// Callers pass rows by mistake: the text of a file in place of its path, a value in place of a column. So only a short
-/// text of few words in one line is quoted, and none with a character that separates values in CSV or JSON.
+/// Callers pass rows by mistake: the text of a file in place of its path, a value in place of a column. So only one word is
+/// quoted, as programs name things.
 #[must_use]
 pub fn quoted(name: &str) -> String {
-    if is_plain(name, LONGEST_NAME) && name.split_whitespace().count() <= MOST_WORDS {
-        format!("'{name}'")
-    } else {
-        "(not quoted: it may be data)".into()
-    }
+    if is_word(name) { format!("'{name}'") } else { "(not quoted: it may be data)".into() }
+}
+
+/// Whether a text is a word of letters, digits and underscores that does not start with a digit.
+#[must_use]
+pub fn is_word(text: &str) -> bool {
+    text.chars().count() <= LONGEST_NAME
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && !text.chars().next().is_none_or(char::is_numeric)
 }
 
 /// A path that the caller gave, as errors show it.
 ///
-/// It is quoted if it exists. Otherwise it may be a text: it is quoted if it is as plain as a name, and has the extension
-/// of a file or begins with a folder that exists.
+/// It is quoted if it exists. Otherwise it may be a text: it is quoted if it is in one line, has nothing that stands in
+/// records or addresses of mail, and has the extension of a file of ours or begins with a folder that exists.
 #[must_use]
 pub fn quoted_path(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_path = || is_plain(&text, LONGEST_PATH) && (has_extension(path) || is_in_a_folder(path));
+    let is_path = || is_plain(&text) && (has_extension(path) || is_in_a_folder(path));
     if text == STANDARD_INPUT_NAME || path.exists() || is_path() {
         text
     } else {
@@ -206,16 +213,15 @@ pub fn quoted_path(path: &Path) -> String {
     }
 }
 
-fn is_plain(text: &str, longest: usize) -> bool {
-    let separates =
-        |c: char| c.is_control() || matches!(c, '"' | ',' | ';' | '{' | '}' | '\u{2028}' | '\u{2029}');
-    text.chars().count() <= longest && !text.contains(separates)
+fn is_plain(text: &str) -> bool {
+    let is_of_text =
+        |c: char| c.is_control() || matches!(c, '"' | ',' | ';' | '{' | '}' | '@' | '\u{2028}' | '\u{2029}');
+    text.chars().count() <= LONGEST_PATH && !text.contains(is_of_text)
 }
 
 fn has_extension(path: &Path) -> bool {
-    path.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
-        (1..=8).contains(&extension.len()) && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_lowercase().as_str()))
 }
 
 fn is_in_a_folder(path: &Path) -> bool {
@@ -264,13 +270,21 @@ mod tests {
 
     #[test]
     fn a_text_that_may_be_data_is_not_quoted() {
-        assert_eq!(quoted("User ID"), "'User ID'");
+        assert_eq!(quoted("user_id2"), "'user_id2'");
+        for data in ["ann@x.org", "B20.1", "192.168.0.1", "2024", "hiv positive", "a-b", ""] {
+            assert!(quoted(data).contains("not quoted"));
+            assert!(quoted_path(Path::new(data)).contains("not quoted"));
+        }
         for data in [
             "what is the diagnosis",
             "user,item\n1,tea",
             "{\"user\": 1}",
             "1;tea",
             "1\ttea",
+            "www.hiv-clinic.org",
+            "aspirin 5.5mg",
+            "ann.smith",
+            "ann@x.org/rows.csv",
             &"tea ".repeat(50),
         ] {
             assert!(quoted(data).contains("not quoted"));

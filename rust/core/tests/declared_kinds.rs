@@ -35,7 +35,7 @@ const KINDS: [(&str, &str, DataType); 27] = [
     ("BYTE_ARRAY", "(DECIMAL(20, 0))", DataType::Decimal128(20, 0)),
     ("FIXED_LEN_BYTE_ARRAY (16)", "(UUID)", DataType::FixedSizeBinary(16)),
     ("FIXED_LEN_BYTE_ARRAY (4)", "", DataType::FixedSizeBinary(4)),
-    ("FIXED_LEN_BYTE_ARRAY (8)", "", DataType::FixedSizeBinary(8)),
+    ("FIXED_LEN_BYTE_ARRAY (7)", "", DataType::FixedSizeBinary(7)),
     ("FIXED_LEN_BYTE_ARRAY (9)", "(DECIMAL(20, 0))", DataType::Decimal128(20, 0)),
     ("INT32", "", DataType::Int32),
     ("INT32", "(INTEGER(8, true))", DataType::Int8),
@@ -57,11 +57,12 @@ const KINDS: [(&str, &str, DataType); 27] = [
 ];
 
 /// Declarations without a kind, and a word of the error.
-const REFUSED: [(&str, &str, &str); 10] = [
+const REFUSED: [(&str, &str, &str); 11] = [
     ("BYTE_ARRAY", "(BSON)", "BSON"),
     ("BYTE_ARRAY", "(GEOMETRY)", "GEOMETRY"),
     ("BYTE_ARRAY", "(GEOGRAPHY)", "GEOGRAPHY"),
     ("BYTE_ARRAY", "(DECIMAL(9, 2))", "Decimal128(9, 2)"),
+    ("FIXED_LEN_BYTE_ARRAY (8)", "", "FixedSizeBinary(8)"),
     ("FIXED_LEN_BYTE_ARRAY (12)", "(INTERVAL)", "Interval"),
     ("FIXED_LEN_BYTE_ARRAY (2)", "(FLOAT16)", "Float16"),
     ("INT32", "(TIME(MILLIS, true))", "Time32"),

@@ -41,10 +41,17 @@ impl ObjectColumn {
     }
 }
 
-/// Read objects of one kind; with `lists`, each may be a collection of them. Missing values become null.
+/// Read objects of one kind; with `lists`, each may be a collection of them. Missing values become null, of which NaN is
+/// one in pandas.
 #[pyfunction]
-pub(crate) fn object_column(values: &Bound<'_, PyAny>, name: &str, lists: bool) -> PyResult<ObjectColumn> {
-    let mut column = Column::of_pandas(name);
+#[pyo3(signature = (values, name, *, lists, of_pandas=true))]
+pub(crate) fn object_column(
+    values: &Bound<'_, PyAny>,
+    name: &str,
+    lists: bool,
+    of_pandas: bool,
+) -> PyResult<ObjectColumn> {
+    let mut column = if of_pandas { Column::of_pandas(name) } else { Column::new(name) };
     if lists {
         return read_lists(values, column);
     }

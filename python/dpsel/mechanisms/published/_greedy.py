@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
-from dpsel._arguments import as_number, is_one_of, type_name
+from dpsel._arguments import as_number, is_one_of, type_name, without_missing
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms._base import SelectionMechanism, parameters, registered
 from dpsel.quoting import quoted
@@ -159,6 +159,7 @@ def _frequencies(prior: Any) -> dict[Any, float] | None:
             f"prior must map items to numbers, got {type_name(prior)}; give a dict, or pairs (item, number)"
         ) from None
     frequencies = {item: as_number("prior", number) for item, number in known.items()}
+    without_missing("prior", list(frequencies))
     if any(math.isnan(number) for number in frequencies.values()):
         raise InvalidParameterError("prior must map items to numbers, got NaN; leave such items out")
     return frequencies

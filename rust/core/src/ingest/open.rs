@@ -34,6 +34,7 @@ impl Declared {
 /// [`Error::Schema`] for a missing column or a type that is not supported.
 pub fn check_schema(schema: &Schema, columns: &Columns, undeclared: &[String]) -> Result<Declared> {
     let (layout, _) = ColumnLayout::new(schema, columns, INPUT_NAME)?;
+    let layout = layout.check_users(INPUT_NAME)?;
     Ok(Declared(Some(layout.with_undeclared(|name| undeclared.iter().any(|undeclared| undeclared == name)))))
 }
 
@@ -53,7 +54,8 @@ pub fn check_names(names: Vec<String>, columns: &Columns) -> Result<()> {
 /// # Errors
 /// As [`OpenSource::open`]; [`Error::Internal`] for a source that is not a file.
 pub fn check_files(source: &Source, columns: &Columns, control: &Control) -> Result<Declared> {
-    list_of(source)?.check(columns, control).map(Declared)
+    let layout = list_of(source)?.check(columns, control)?;
+    Ok(Declared(layout.map(|layout| layout.check_users(INPUT_NAME)).transpose()?))
 }
 
 /// The files that a source names. No file is opened.

@@ -57,6 +57,20 @@ impl ColumnLayout {
         self
     }
 
+    /// Refuse a user column without a declared type: it has no user.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] naming the column.
+    pub(in crate::ingest) fn check_users(self, source: &str) -> Result<Self> {
+        match self.users.iter().find(|column| column.data_type == DataType::Null) {
+            None => Ok(self),
+            Some(KeyColumn { name, .. }) => Err(Error::Schema {
+                what: format!("user column '{name}' of {source} has type Null, so no row of it has a user"),
+                fix: "give it the type of its users, such as string".into(),
+            }),
+        }
+    }
+
     /// The layout for rows of both sources: the wider type if the families agree.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::Schema;
 
-use crate::error::quoted;
+use crate::error::{is_word, quoted};
 use crate::ingest::names::Columns;
 use crate::{Error, Result};
 
@@ -25,8 +25,9 @@ impl Positions {
     /// # Errors
     /// [`Error::Schema`] for a column that is missing or ambiguous.
     pub(in crate::ingest) fn find(schema: &Schema, columns: &Columns, source: &str) -> Result<Self> {
+        let asked: Vec<&str> = roles(columns).map(|(_, name)| name.as_str()).collect();
         let all = |role, names: &[String]| {
-            names.iter().map(|name| position(schema, role, name, source)).collect::<Result<_>>()
+            names.iter().map(|name| position(schema, role, name, &asked, source)).collect::<Result<_>>()
         };
         Ok(Self { users: all(Role::User, columns.user.names())?, items: all(Role::Item, &columns.items)? })
     }
@@ -88,11 +89,17 @@ pub(in crate::ingest) fn roles(columns: &Columns) -> impl Iterator<Item = (Role,
         .chain(columns.user.names().iter().map(|name| (Role::User, name)))
 }
 
-/// The place of the one column with this name.
+/// The place of the one column with this name, of those that are asked for.
 ///
 /// # Errors
 /// [`Error::Schema`] if there is none, or several.
-pub(in crate::ingest) fn position(schema: &Schema, role: Role, name: &str, source: &str) -> Result<usize> {
+pub(in crate::ingest) fn position(
+    schema: &Schema,
+    role: Role,
+    name: &str,
+    asked: &[&str],
+    source: &str,
+) -> Result<usize> {
     let mut matches = schema.fields().iter().enumerate().filter(|(_, f)| f.name() == name).map(|(at, _)| at);
     match (matches.next(), matches.next()) {
         (Some(at), None) => Ok(at),
@@ -105,12 +112,20 @@ pub(in crate::ingest) fn position(schema: &Schema, role: Role, name: &str, sourc
         }),
         (None, _) => Err(Error::Schema {
             what: format!("{source} has no column {} {}", quoted(name), role.purpose()),
-            fix: format!(
-                "set {} to one of its columns: {}",
-                role.argument(),
-                list_names(schema.fields().iter().map(|f| f.name().as_str()))
-            ),
+            fix: format!("set {} to one of its columns{}", role.argument(), listed(schema, asked)),
         }),
+    }
+}
+
+/// The names of the columns if they are few words, and one of them is asked for. Other names may be the first row of a
+/// file without a header line, or values that were made columns.
+fn listed(schema: &Schema, asked: &[&str]) -> String {
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let is_asked = asked.iter().any(|name| names.contains(name));
+    if is_asked && names.len() <= LISTED && names.iter().all(|name| is_word(name)) {
+        format!(": {}", list_names(names.into_iter()))
+    } else {
+        String::new()
     }
 }
 

@@ -28,7 +28,7 @@ pub(in crate::ingest::files) fn filter(input: &Input, dialect: Dialect, rows: &m
     }
     let all = of_texts(&names);
     let wanted: Vec<usize> =
-        columns.iter().map(|name| position(&all, Role::Item, name, &source)).collect::<Result<_>>()?;
+        columns.iter().map(|name| position(&all, Role::Item, name, &[], &source)).collect::<Result<_>>()?;
     let schema = of_texts(columns);
     rows.check(&schema)?;
     rows.header(&names, first.text.as_bytes(), dialect, input)?;

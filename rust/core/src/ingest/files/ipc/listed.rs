@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 
-use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
+use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 
 use super::lengths::{CONTINUATION, Source};
 use crate::ingest::files::joined::starts_near;
@@ -30,6 +30,27 @@ pub(super) fn every_batch(file: &mut (impl Read + Seek), size: u64) -> io::Resul
         }
     }
     Ok(true)
+}
+
+/// Whether batches are of another version of the format than the footer, which the decoder refuses.
+///
+/// # Errors
+/// Those of the operating system.
+pub(super) fn has_two_versions(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
+    let mut source = Source { file, size };
+    let Some((_, footer)) = source.footer()? else { return Ok(false) };
+    let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
+    let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+    // A writer takes one version for all batches.
+    let Some(start) = blocks.map(Block::offset).next() else { return Ok(false) };
+    // Otherwise: the decoder refuses a negative position.
+    let Some((from, length)) = u64::try_from(start).map_or(Ok(None), |start| source.header(start))? else {
+        return Ok(false);
+    };
+    let Some(bytes) = source.bytes(from, length)? else { return Ok(false) };
+    Ok(root_as_message(&bytes).is_ok_and(|message| {
+        footer.version() != MetadataVersion::V1 && message.version() != footer.version()
+    }))
 }
 
 /// The position behind a batch.

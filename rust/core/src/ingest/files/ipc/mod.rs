@@ -35,6 +35,8 @@ const CUT_OFF: &str =
     "truncated: the stream ends without its end mark, which its writer adds when it is closed";
 const UNLISTED: &str =
     "malformed: its footer does not list every batch in it; write it again from its source";
+const TWO_VERSIONS: &str = "its batches are of an older version of the format (metadata version 4) than its footer; write it \
+     again with metadata version 5, which is usual";
 const MORE: &str =
     "other bytes follow the stream in it, such as a second stream; keep each stream in a file of its own";
 /// Rows of one chunk. IPC batches can be of any size.
@@ -143,6 +145,9 @@ fn seekable(
     }
     if is_file && listed::is_joined(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, JOINED));
+    }
+    if is_file && listed::has_two_versions(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+        return Err(unreadable(path, TWO_VERSIONS));
     }
     if is_file && !listed::every_batch(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, UNLISTED));

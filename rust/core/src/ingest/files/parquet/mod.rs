@@ -3,6 +3,7 @@
 //! The footer is at the end of the file, so a pipe is read into memory first.
 
 mod declared;
+mod first_pages;
 mod int96;
 #[cfg(unix)]
 mod on_disk;
@@ -105,6 +106,11 @@ pub(super) fn open(
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
     check_rows(&shared)?;
+    match (shared.input.on_disk()?, shared.input.in_memory()) {
+        (Some(file), _) => first_pages::check(&shared, file),
+        (None, Some(bytes)) => first_pages::check(&shared, bytes),
+        (None, None) => Err(NO_BYTES),
+    }?;
     let (tasks, bytes) = parts(&Arc::new(shared), control.threads())?;
     Ok(OpenFile { layout, folders, bytes: Some(bytes), rows, tasks })
 }
@@ -279,7 +285,7 @@ impl Part {
     }
 
     fn reason(&self) -> String {
-        format!("malformed, truncated or encrypted data in row group {}", self.group)
+        unread(self.group)
     }
 
     /// Why a batch was not decoded. The words of the decoder are not kept.
@@ -324,6 +330,10 @@ impl Task for Part {
         let reason = format!("row group {} does not have as many rows as the file states", self.group);
         Err(unreadable(path, reason))
     }
+}
+
+fn unread(group: usize) -> String {
+    format!("malformed, truncated or encrypted data in row group {group}")
 }
 
 fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> Error {
