@@ -1,12 +1,12 @@
 //! Any parameters: a calibration that keeps its promises, or a clean refusal.
 
 use arbitrary::{Arbitrary, Unstructured};
-use dpsel_core::Error;
-use dpsel_core::accounting::Privacy;
 use dpsel_core::rounds::Round;
 use dpsel_core::task::Request;
 use dpsel_core::threshold::curve::{Curve, CurveKind, CurveSpec};
-use dpsel_core::weighting::UNIT;
+use dpsel_exact::Error;
+use dpsel_exact::accounting::Privacy;
+use dpsel_exact::numeric::UNIT;
 
 /// The relative error that is forgiven: the checks here are in doubles, the table is not.
 const SLACK: f64 = 1e-9;

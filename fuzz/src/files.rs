@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use arrow_array::RecordBatch;
-use dpsel_core::Error;
-use dpsel_core::ingest::{Dialect, FileFormat, Source};
-use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{OutputFormat, write_table_to};
-use dpsel_core::runtime::Control;
 use dpsel_core::task::{Request, SelectRequest, select_partitions};
+use dpsel_exact::Error;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::{Dialect, FileFormat, Source};
+use dpsel_rows::runtime::Control;
 
 /// Part of every value in the corpus (`corpus.py`), so that an error that quotes one is seen.
 const MARK: &str = "zxqv";

@@ -12,10 +12,10 @@ use arrow_array::{
 };
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
-use dpsel_core::ingest::Source;
-use dpsel_core::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
-use dpsel_core::runtime::Control;
 use dpsel_core::task::{CountRequest, Request, SelectRequest, select_partitions, users_per_item};
+use dpsel_exact::random::{Block, Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
 
 const KEY: [u8; 32] = [5; 32];
 /// The most rows of one input.

@@ -1,7 +1,7 @@
 //! Any text as a report: `check` says that it holds, how it differs, or that it is none.
 
-use dpsel_core::Error;
 use dpsel_core::task::Report;
+use dpsel_exact::Error;
 
 pub(crate) fn checked(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -12,7 +12,7 @@ pub(crate) fn checked(bytes: &[u8]) {
     }
 }
 
-fn check(text: &str) -> dpsel_core::Result<Vec<String>> {
+fn check(text: &str) -> dpsel_exact::Result<Vec<String>> {
     let report = Report::from_json(text)?;
     let again = Report::from_json(&report.to_json()?)?;
     assert_eq!(again.enforced, report.enforced);

@@ -3,8 +3,8 @@
 
 use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key};
-use dpsel_core::accounting::L0Bound;
 use dpsel_core::bounding::BoundedContributions;
+use dpsel_exact::accounting::L0Bound;
 
 fn main() {
     divan::main();

@@ -3,8 +3,8 @@
 
 use divan::counter::ItemsCount;
 use dpsel_bench::{Stream, control, key};
-use dpsel_core::contributions::{ContributionsBuilder, ItemCode, KeyStore, Payload};
-use dpsel_core::random::{Digest, Digester, KeyKind, Purpose};
+use dpsel_exact::random::{Digest, Digester, KeyKind, Purpose};
+use dpsel_rows::contributions::{ContributionsBuilder, ItemCode, KeyStore, Payload};
 
 const ROWS: usize = 1 << 20;
 const BATCH: usize = 1 << 14;

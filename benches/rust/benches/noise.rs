@@ -4,8 +4,8 @@
 use divan::black_box;
 use divan::counter::ItemsCount;
 use dpsel_bench::Stream;
-use dpsel_core::noise::{Noise, NoisyThreshold, Threshold};
-use dpsel_core::weighting::UNIT;
+use dpsel_exact::noise::{Noise, NoisyThreshold, Threshold};
+use dpsel_exact::numeric::UNIT;
 
 const ITEMS: usize = 1 << 14;
 /// In thousandths of a unit of weight; the threshold is 12 units.

@@ -5,9 +5,9 @@ use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
 use dpsel_core::mechanisms::{MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian};
-use dpsel_core::noise::Threshold;
 use dpsel_core::rounds::{Calibration, Lowered, Rule, select_rounds};
 use dpsel_core::threshold::Noisy;
+use dpsel_exact::noise::Threshold;
 
 fn main() {
     divan::main();

@@ -5,10 +5,10 @@
 
 use std::f64::consts::LN_2;
 
-use dpsel_core::numeric::Bits;
-use dpsel_core::random::{Coins, Purpose, ReleaseKey};
 use dpsel_core::top_k::{Counts, MAX_COUNT};
-use dpsel_core::{Error, Result};
+use dpsel_exact::numeric::Bits;
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
 
 /// Cells as one integer each, in the order of the paper: the difference, then the row from the last one, then the
 /// column. The paper adds (k - row) d + column, scaled below 1, to the difference, which is the same order.

@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::ArrowError;
-use dpsel_core::accounting::{L0Bound, Privacy};
-use dpsel_core::contributions::{self, Contributions};
-use dpsel_core::ingest::{Columns, Source};
 use dpsel_core::mechanisms::{MechanismSpec, Sips};
-use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::Control;
 use dpsel_core::task::SelectRequest;
+use dpsel_exact::accounting::{L0Bound, Privacy};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{self, Contributions};
+use dpsel_rows::ingest::{Columns, Source};
+use dpsel_rows::runtime::Control;
 
 /// Rows per record batch.
 const BATCH: usize = 1 << 16;
@@ -120,7 +120,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`contributions::read`].
-    pub fn contributions(&self, control: &Control) -> dpsel_core::Result<Contributions> {
+    pub fn contributions(&self, control: &Control) -> dpsel_exact::Result<Contributions> {
         contributions::read(self.source(), &columns(), None, &key(), control)
     }
 }
@@ -172,7 +172,7 @@ pub fn columns() -> Columns {
 ///
 /// # Errors
 /// None: 100 is in range.
-pub fn bound() -> dpsel_core::Result<L0Bound> {
+pub fn bound() -> dpsel_exact::Result<L0Bound> {
     L0Bound::new(100)
 }
 
@@ -180,7 +180,7 @@ pub fn bound() -> dpsel_core::Result<L0Bound> {
 ///
 /// # Errors
 /// None: the parameters are in range.
-pub fn request() -> dpsel_core::Result<SelectRequest> {
+pub fn request() -> dpsel_exact::Result<SelectRequest> {
     Ok(SelectRequest {
         columns: columns(),
         privacy: Privacy::Zcdp { rho: 0.1, delta: 1e-5 },

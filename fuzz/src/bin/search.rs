@@ -17,7 +17,7 @@ fuzz_target!(
     init: {
         // The library replaces the hook by one that is silent for panics it catches; before its first call libFuzzer's,
         // which aborts, would see those too.
-        let _ = dpsel_core::runtime::panics::caught(|| ());
+        let _ = dpsel_rows::runtime::panics::caught(|| ());
     },
     |bytes: &[u8]| (TARGET.run)(bytes)
 );

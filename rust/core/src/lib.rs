@@ -1,17 +1,13 @@
 //! Differentially private partition selection: the items of a `(user, item)` table that may be published.
 //!
-//! The crate is a pipeline. Each room uses only rooms before it in this table:
+//! The crate is a pipeline over what `dpsel_rows` holds. Each room uses only rooms before it in this table:
 //!
 //! | room | holds |
 //! |---|---|
-//! | [`error`], [`numeric`], [`random`], [`accounting`], [`runtime`] | what every stage may use |
-//! | [`scratch`] | what does not fit into memory, encrypted on the disk of this machine |
-//! | [`ingest`] | tables become encoded rows |
-//! | [`contributions`] | rows become the distinct items of each user |
 //! | [`look`] | noisy numbers of users, by which a mechanism is chosen |
 //! | [`bounding`] | at most `max_items_per_user` items of each user stay |
 //! | [`weighting`] | the items of users become an integer weight for each item |
-//! | [`noise`], [`threshold`] | how a weight is decided, with an exact law |
+//! | [`threshold`] | thresholds and release curves: numbers only |
 //! | [`counting`] | noisy numbers of users of released items |
 //! | [`rounds`] | the loop: weigh, decide, steer, remove |
 //! | [`mechanisms`] | which weighting and rule each mechanism uses |
@@ -22,31 +18,19 @@
 //! | [`disk`] | an engine that moves them to the disk of this machine |
 
 // A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what
-// the rest has. Only where Arrow's many types are read and written does an arm take the rest.
+// the rest has. Only where Arrow's many types are written does an arm take the rest.
 #![cfg_attr(not(test), deny(clippy::wildcard_enum_match_arm))]
 
-pub mod accounting;
 pub mod bounding;
-pub mod contributions;
 pub mod counting;
 pub mod disk;
-pub mod error;
 pub mod exchange;
-#[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
-pub mod ingest;
 pub mod look;
 pub mod mechanisms;
-pub mod noise;
-pub mod numeric;
-pub mod random;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod release;
 pub mod rounds;
-pub mod runtime;
-pub mod scratch;
 pub mod task;
 pub mod threshold;
 pub mod top_k;
 pub mod weighting;
-
-pub use error::{Error, Result, Size};

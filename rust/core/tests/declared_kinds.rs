@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::DataType;
-use dpsel_core::Error;
-use dpsel_core::ingest::Source;
-use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::Control;
 use dpsel_core::task::{Request, SelectRequest, select_partitions};
+use dpsel_exact::Error;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, Type as Physical, ZstdLevel};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::{ByteArray, FixedLenByteArray};

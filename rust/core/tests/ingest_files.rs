@@ -18,12 +18,12 @@ use arrow_buffer::OffsetBuffer;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::{DataType, Field};
-use dpsel_core::ingest::Source;
-use dpsel_core::random::ReleaseKey;
 use dpsel_core::release::{write_table, write_text_atomically};
-use dpsel_core::runtime::Control;
 use dpsel_core::task::select_partitions;
 use dpsel_core::task::{Request, SelectRequest};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -67,7 +67,7 @@ fn request(item: &str) -> SelectRequest {
     .unwrap()
 }
 
-fn release(source: Source, threads: usize) -> dpsel_core::Result<RecordBatch> {
+fn release(source: Source, threads: usize) -> dpsel_exact::Result<RecordBatch> {
     let control = Control::new(NonZeroUsize::new(threads), None);
     let key = ReleaseKey::insecure_test([9; 32]);
     Ok(select_partitions(source, &request("item"), &key, &control)?.items)
@@ -343,7 +343,7 @@ fn malformed_binary_files_are_errors_wherever_they_break() {
             bytes[at] ^= 0x5a;
             fs::write(&path, &bytes).unwrap();
             if let Err(error) = release(Source::Files(vec![path.clone()], None), 2) {
-                assert!(!matches!(error, dpsel_core::Error::Internal(_)), "byte {at} of {name}: {error}");
+                assert!(!matches!(error, dpsel_exact::Error::Internal(_)), "byte {at} of {name}: {error}");
             }
         }
     }
@@ -379,5 +379,5 @@ fn an_interrupted_job_stops() {
     let reader = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
     let key = ReleaseKey::insecure_test([9; 32]);
     let stopped = select_partitions(Source::Stream(Box::new(reader)), &request("item"), &key, &control);
-    assert!(matches!(stopped, Err(dpsel_core::Error::Interrupted)));
+    assert!(matches!(stopped, Err(dpsel_exact::Error::Interrupted)));
 }

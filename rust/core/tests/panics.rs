@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::ingest::Source;
-use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::Control;
-use dpsel_core::runtime::panics::caught;
 use dpsel_core::task::Request;
 use dpsel_core::task::select_partitions;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
+use dpsel_rows::runtime::panics::caught;
 
 /// One batch, large enough for several threads, and then a panic.
 struct Panicking {
@@ -43,7 +43,7 @@ impl RecordBatchReader for Panicking {
     }
 }
 
-fn select() -> dpsel_core::Result<()> {
+fn select() -> dpsel_exact::Result<()> {
     let request = Request::from_json(
         r#"{"task": "select", "columns": {"user": "user", "items": ["item"]}, "privacy": {"kind": "zcdp", "rho": 1.0, "delta": 1e-5},
             "max_items_per_user": 10, "mechanism": {"name": "weighted_gaussian"}, "with_weights": false}"#,
@@ -71,7 +71,7 @@ fn only_panics_that_nobody_catches_here_reach_the_hook_before() {
         panic!("secret")
     });
     assert_eq!(after, None::<()>);
-    assert!(matches!(select(), Err(dpsel_core::Error::Internal(_))));
+    assert!(matches!(select(), Err(dpsel_exact::Error::Internal(_))));
     assert_eq!(seen(), 0);
 
     assert!(panic::catch_unwind(|| panic!("another's")).is_err());

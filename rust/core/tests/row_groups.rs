@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use dpsel_core::ingest::Source;
-use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::Control;
 use dpsel_core::task::{Request, SelectRequest, select_partitions};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 

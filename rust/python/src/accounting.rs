@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use dpsel_core::Error;
-use dpsel_core::accounting::conversion::Conversion;
-use dpsel_core::accounting::{Privacy, composed, conversion};
 use dpsel_core::task::{Calibrated, Enforced, Report};
+use dpsel_exact::Error;
+use dpsel_exact::accounting::conversion::Conversion;
+use dpsel_exact::accounting::{Privacy, composed, conversion};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, internal};

@@ -1,6 +1,7 @@
 //! A top-k from counts: any vector of integers in Python.
 
-use dpsel_core::{Error, task};
+use dpsel_core::task;
+use dpsel_exact::Error;
 use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::prelude::*;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use dpsel_core::Error;
-use dpsel_core::error::STANDARD_INPUT_NAME;
-use dpsel_core::runtime::panics::caught;
+use dpsel_exact::Error;
+use dpsel_exact::error::STANDARD_INPUT_NAME;
+use dpsel_rows::runtime::panics::caught;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::{PyErr, PyResult, Python};
 
@@ -69,14 +69,14 @@ pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> PyResult<T> 
 /// A name that the caller gave, as errors show it.
 #[pyo3::pyfunction]
 pub(crate) fn quoted(name: &str) -> String {
-    dpsel_core::error::quoted(name)
+    dpsel_exact::error::quoted(name)
 }
 
 /// A path that the caller gave, as errors show it.
 #[pyo3::pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "Python hands a path over as a value")]
 pub(crate) fn quoted_path(path: PathBuf) -> String {
-    dpsel_core::error::quoted_path(&path)
+    dpsel_exact::error::quoted_path(&path)
 }
 
 /// A broken promise of this crate or of a library under it.

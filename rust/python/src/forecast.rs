@@ -1,11 +1,11 @@
 //! Forecasts without data: keep probabilities, numbers of users, and the loss of a top-k.
 
-use dpsel_core::Error;
 use dpsel_core::look::Quantile;
 use dpsel_core::mechanisms::forecast;
 use dpsel_core::rounds::{Calibration, Lowered};
 use dpsel_core::task::loss_bound;
 use dpsel_core::threshold::curve::{Curve, CurveSpec};
+use dpsel_exact::Error;
 use pyo3::prelude::*;
 
 use crate::error::guarded;

@@ -2,7 +2,7 @@
 //!
 //! The class of the exception and the position in the source stay.
 
-use dpsel_core::Error;
+use dpsel_exact::Error;
 use pyo3::exceptions::asyncio::CancelledError;
 use pyo3::exceptions::{PyBaseException, PyException, PyGeneratorExit, PyKeyboardInterrupt, PySystemExit};
 use pyo3::intern;

@@ -2,11 +2,11 @@
 
 use std::num::{NonZeroU64, NonZeroUsize};
 
-use dpsel_core::ingest::Columns;
-use dpsel_core::random::ReleaseKey;
-use dpsel_core::runtime::{Control, Phase};
 use dpsel_core::task::Request;
-use dpsel_core::{Error, Size};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Size};
+use dpsel_rows::ingest::Columns;
+use dpsel_rows::runtime::{Control, Phase};
 use pyo3::prelude::*;
 
 use crate::error::{guarded, to_python};

@@ -51,7 +51,7 @@ mod _core {
     const __commit__: Option<&str> = option_env!("DPSEL_COMMIT");
     /// The longest n-gram, in words or characters.
     #[pymodule_export]
-    const LONGEST_NGRAM: u8 = dpsel_core::ingest::LONGEST_NGRAM;
+    const LONGEST_NGRAM: u8 = dpsel_rows::ingest::LONGEST_NGRAM;
     #[pymodule_export]
     use super::accounting::{
         calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::ingest::Source;
-use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 
 use crate::job::Job;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, Field};
-use dpsel_core::Error;
-use dpsel_core::ingest::{self, RowFilter};
 use dpsel_core::release::write_rows;
-use dpsel_core::runtime::Control;
+use dpsel_exact::Error;
+use dpsel_rows::ingest::{self, RowFilter};
+use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;

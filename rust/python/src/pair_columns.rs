@@ -8,7 +8,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{Array, ArrayRef, NullArray};
 use arrow_schema::Field;
-use dpsel_core::Error;
+use dpsel_exact::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 

@@ -4,10 +4,10 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use dpsel_core::disk;
-use dpsel_core::runtime::Control;
-use dpsel_core::scratch::ScratchSpace;
 use dpsel_core::task::Request;
-use dpsel_core::{Error, Result};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::ScratchSpace;
 use pyo3::prelude::*;
 
 use crate::error::to_python;

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use dpsel_core::ingest::{Columns, Prior, PublicList};
+use dpsel_rows::ingest::{Columns, Prior, PublicList};
 use pyo3::prelude::*;
 
 use crate::pairs::Pairs;

@@ -73,7 +73,7 @@ pub(crate) fn parse_with_table(
 pub(crate) fn list_of(
     request: &TopKRequest,
     pairs: &Bound<'_, PyAny>,
-) -> PyResult<dpsel_core::ingest::PublicList> {
+) -> PyResult<dpsel_rows::ingest::PublicList> {
     let columns = request.columns.as_ref().ok_or_else(|| internal("no columns were named"))?;
     read_list(pairs, columns)
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use arrow_schema::Schema;
-use dpsel_core::Error;
-use dpsel_core::error::quoted;
-use dpsel_core::ingest::{self, Dialect, FileFormat, FolderValues, Source as CoreSource, WholeFile};
-use dpsel_core::runtime::Control;
 use dpsel_core::task::Outcome;
+use dpsel_exact::Error;
+use dpsel_exact::error::quoted;
+use dpsel_rows::ingest::{self, Dialect, FileFormat, FolderValues, Source as CoreSource, WholeFile};
+use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

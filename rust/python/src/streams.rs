@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::Error;
+use dpsel_exact::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyIterator};
 use pyo3_arrow::{PyRecordBatch, PyRecordBatchReader};

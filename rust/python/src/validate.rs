@@ -1,8 +1,8 @@
 //! Validation: a parameter is valid from the moment it exists.
 
-use dpsel_core::accounting::{L0Bound, Privacy};
 use dpsel_core::mechanisms::MechanismSpec;
-use dpsel_core::{Error, Result};
+use dpsel_exact::accounting::{L0Bound, Privacy};
+use dpsel_exact::{Error, Result};
 use pyo3::prelude::*;
 
 use crate::arguments::from_python;

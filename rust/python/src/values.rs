@@ -9,7 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, NaiveDate, Utc};
-use dpsel_core::Error;
+use dpsel_exact::Error;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 

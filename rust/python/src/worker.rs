@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use dpsel_core::Error;
 use dpsel_core::disk;
-use dpsel_core::ingest::Source;
-use dpsel_core::runtime::Control;
-use dpsel_core::runtime::panics::caught;
 use dpsel_core::task::{self, Outcome};
+use dpsel_exact::Error;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
+use dpsel_rows::runtime::panics::caught;
 use pyo3::prelude::*;
 
 use crate::ending;

@@ -8,7 +8,7 @@ use std::io::{Read, Write, stdin, stdout};
 use std::time::Instant;
 
 use dpsel_bench::joint_by_matrix::joint_by_matrix;
-use dpsel_core::random::ReleaseKey;
+use dpsel_exact::random::ReleaseKey;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

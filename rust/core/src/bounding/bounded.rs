@@ -3,15 +3,16 @@
 
 use std::ops::Range;
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
+use dpsel_rows::contributions::{Contributions, Digests, ItemCode, Piece, Start, Vocabulary};
+use dpsel_rows::runtime::{Control, REMOVING, Tally, parallel};
+
 use super::item_set::ItemSet;
 use super::kept_piece::KeptPiece;
 use super::priorities::{AHEAD, Priorities};
-use crate::Result;
-use crate::accounting::L0Bound;
-use crate::contributions::{Contributions, Digests, ItemCode, Piece, Start, Vocabulary};
-use crate::numeric::widths::clipped;
-use crate::random::{CodedWords, Digest, ReleaseKey};
-use crate::runtime::{Control, REMOVING, Tally, parallel};
 
 /// Parts for each part of other stages: users of many items take longer than others, and in the end all threads wait for the
 /// one with the last part.

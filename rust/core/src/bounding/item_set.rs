@@ -1,6 +1,6 @@
 //! A set of items.
 
-use crate::contributions::ItemCode;
+use dpsel_rows::contributions::ItemCode;
 
 const WORD: usize = u64::BITS as usize;
 

@@ -1,8 +1,8 @@
 //! The kept items of users, in pieces of memory.
 
-use crate::contributions::{Piece, Start};
-use crate::numeric::widths::index;
-use crate::runtime::memory::Array;
+use dpsel_exact::numeric::widths::index;
+use dpsel_rows::contributions::{Piece, Start};
+use dpsel_rows::runtime::memory::Array;
 
 /// The kept items of consecutive users who keep the same items in all rounds.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! The order of priority of a user's items.
 
-use crate::random::{CodedWords, Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, with_code};
+use dpsel_exact::random::{
+    CodedWords, Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, with_code,
+};
 
 /// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
 /// items. Four times D0 items are enough for all rounds of nearly every user.

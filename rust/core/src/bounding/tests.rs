@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, PairWords, Purpose, ReleaseKey};
+use dpsel_rows::contributions::testing::contributions;
+use dpsel_rows::contributions::{Digests, ItemCode};
+use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
 use super::*;
-use crate::accounting::L0Bound;
-use crate::contributions::testing::contributions;
-use crate::contributions::{Digests, ItemCode};
-use crate::random::{Digest, PairWords, Purpose, ReleaseKey};
-use crate::runtime::Control;
 
 /// The kept items of a user by definition: the first D0 of all that were not released.
 fn kept(user: Digest, items: &[u32], digests: &Digests<'_>, bound: usize, key: &ReleaseKey) -> Vec<u32> {

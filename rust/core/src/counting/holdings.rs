@@ -1,14 +1,15 @@
 //! What users hold, kept from before the selection, and the noisy numbers of users or rows of the released items.
 
+use dpsel_exact::noise::{NoisyThreshold, Threshold};
+use dpsel_exact::numeric::UNIT;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{Contributions, ItemCode};
+use dpsel_rows::runtime::{Control, parallel};
+
 use super::limit::{CountLimit, capped};
 use super::noise::CountNoise;
-use crate::contributions::{Contributions, ItemCode};
-use crate::noise::{NoisyThreshold, Threshold};
-use crate::numeric::UNIT;
-use crate::numeric::widths::codes;
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::runtime::{Control, parallel};
-use crate::{Error, Result};
 
 /// An item whose users are counted: its digest, and its code if some user holds it.
 #[derive(Debug, Clone, Copy)]
@@ -171,14 +172,14 @@ fn rounded(steps: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_rows::contributions::RowOrder;
+    use dpsel_rows::contributions::testing::grouped;
     use proptest::prelude::*;
 
     use super::super::limit::square;
     use super::super::{CountedUsers, Paid};
     use super::*;
-    use crate::accounting::L0Bound;
-    use crate::contributions::RowOrder;
-    use crate::contributions::testing::grouped;
 
     fn key(byte: u8) -> ReleaseKey {
         ReleaseKey::insecure_test([byte; 32])

@@ -1,7 +1,7 @@
 //! How much one user counts, in exact integers.
 
-use crate::accounting::L0Bound;
-use crate::numeric::UNIT;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::UNIT;
 
 /// The most that one user counts in all counted items together.
 ///

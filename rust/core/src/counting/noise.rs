@@ -1,12 +1,12 @@
 //! What counts are asked for, and the noise that a part of the budget buys.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::{add_up, div_up, mul_up, sqrt_up};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::limit::CountLimit;
-use crate::accounting::{Guarantee, L0Bound};
-use crate::noise::Noise;
-use crate::numeric::{add_up, div_up, mul_up, sqrt_up};
-use crate::{Error, Result};
 
 /// Counts of the users of released items, or of their rows, as a request asks for them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

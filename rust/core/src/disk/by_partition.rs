@@ -1,7 +1,8 @@
 //! Things in order of their partitions, by counting.
 
+use dpsel_exact::numeric::widths::index;
+
 use crate::exchange::Partitions;
-use crate::numeric::widths::index;
 
 /// Things of one thread in order of their partitions. The memory is reused.
 #[derive(Debug, Default)]

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::Digest;
+use dpsel_rows::runtime::memory::Growing;
+
 use super::numbering::Hashes;
 use crate::exchange::{ByDigest, Chances, NO_CODE};
-use crate::numeric::widths::codes;
-use crate::random::Digest;
-use crate::runtime::memory::Growing;
 
 /// Finds the items that some round can release, and gives codes to them.
 pub(super) struct Coding<'a> {

@@ -9,16 +9,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::Contributions;
+use dpsel_rows::scratch::{Stored, Writer};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::by_partition::ByPartition;
 use super::stages::Stages;
-use crate::contributions::Contributions;
 use crate::exchange::{Partitions, item_hash};
-use crate::numeric::widths::{codes, index};
-use crate::random::Digest;
-use crate::scratch::{Stored, Writer};
-use crate::{Error, Result};
 
 type U32 = zerocopy::native_endian::U32;
 
@@ -213,10 +213,11 @@ impl Partition {
 mod tests {
     use std::collections::BTreeMap;
 
+    use dpsel_rows::runtime::Control;
+    use dpsel_rows::scratch::{Scratch, ScratchSpace, Spool};
+
     use super::super::memory::{LEAST, Memory};
     use super::*;
-    use crate::runtime::Control;
-    use crate::scratch::{Scratch, ScratchSpace, Spool};
 
     /// Several threads count; hashes come once, seldom and often.
     #[test]

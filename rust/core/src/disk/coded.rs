@@ -8,21 +8,22 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::Digest;
+use dpsel_rows::contributions::ItemCode;
+use dpsel_rows::runtime::memory::Growing;
+use dpsel_rows::scratch::{Spool, Stored};
+
 use super::candidates::{Coding, Met, most_candidates};
 use super::numbering::Hashes;
 use super::rounds::{PLAIN, Rounds};
 use super::stages::parts;
-use crate::Result;
-use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
-use crate::contributions::ItemCode;
 use crate::exchange::{
     CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights,
 };
-use crate::random::Digest;
 use crate::rounds::{Deciding, Round, checked_weight};
-use crate::runtime::memory::Growing;
-use crate::scratch::{Spool, Stored};
 
 /// Rows of a block, about.
 const BLOCK_ROWS: usize = 1 << 15;

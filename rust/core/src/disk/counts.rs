@@ -1,13 +1,14 @@
 //! The numbers of users or rows of released items, from rows in scratch.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+use dpsel_rows::scratch::{Spool, Stored};
+
 use super::output::Collected;
 use super::rounds::Rounds;
 use super::stages::Stages;
-use crate::Result;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ReleasedSet};
-use crate::random::Digest;
-use crate::scratch::{Spool, Stored};
 
 /// Bytes for each counted item: in the set, with its sum and with its noisy number.
 const BYTES: u64 = 96;

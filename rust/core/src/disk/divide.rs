@@ -1,12 +1,13 @@
 //! Partitions that are too large for memory are divided again.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::RowOrder;
+use dpsel_rows::scratch::{Scratch, Spool, Stored};
+
 use super::memory::Memory;
 use super::stages::{Stages, largest, parts};
-use crate::Result;
-use crate::contributions::RowOrder;
 use crate::exchange::{Packing, Partitions, unpacked};
-use crate::random::ReleaseKey;
-use crate::scratch::{Scratch, Spool, Stored};
 
 /// Contributions in so many partitions that each thread can hold one, and stages that make as many for items. `needed`
 /// divides the memory for a partition of so many bytes.

@@ -4,6 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::RowOrder;
+use dpsel_rows::ingest::{OpenSource, Source, again};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::{Scratch, ScratchSpace, Stored};
 
 use super::divide::divided;
 use super::memory::Memory;
@@ -13,16 +20,9 @@ use super::reading;
 use super::reading::{Read, Rows, StoredRows, TakenOut};
 use super::rounds::Rounds;
 use super::stages::Stages;
-use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ExchangeJob, Packed, ReleasedSet};
-use crate::ingest::{OpenSource, Source, again};
-use crate::numeric::widths::clipped;
-use crate::random::{Digest, ReleaseKey};
-use crate::runtime::Control;
-use crate::scratch::{Scratch, ScratchSpace, Stored};
 use crate::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
-use crate::{Error, Result};
 
 /// Puts rows into scratch that memory cannot hold.
 pub(super) struct DiskEngine<'a> {

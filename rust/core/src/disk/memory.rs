@@ -1,9 +1,10 @@
 //! How the memory limit is divided.
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::Control;
+
 use crate::exchange::Sizes;
-use crate::numeric::widths::{codes, index};
-use crate::runtime::Control;
-use crate::{Error, Result};
 
 /// The least memory limit with which the disk engine works.
 pub const LEAST: u64 = 64 << 20;

@@ -5,16 +5,16 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-
-use crate::contributions::{ItemCode, Vocabulary};
-use crate::exchange::{ReleasedSet, in_order, of_digests};
-use crate::ingest::{
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{ItemCode, Vocabulary};
+use dpsel_rows::ingest::{
     Code, Columns, ItemSchema, Key, KeyStore, OpenSource, Payload, Side, Sink, Source, UserCode,
 };
-use crate::random::{Digest, ReleaseKey};
-use crate::runtime::Control;
-use crate::scratch::{Stored, Writer};
-use crate::{Error, Result};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::{Stored, Writer};
+
+use crate::exchange::{ReleasedSet, in_order, of_digests};
 
 /// Bytes of names in one block of scratch.
 const BLOCK: usize = 1 << 18;

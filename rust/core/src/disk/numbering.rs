@@ -7,11 +7,12 @@
 use std::cmp::Reverse;
 use std::hint::black_box;
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::memory::Growing;
+
 use crate::exchange::{ByDigest, item_hash};
-use crate::numeric::widths::{codes, index};
-use crate::random::Digest;
-use crate::runtime::memory::Growing;
-use crate::{Error, Result};
 
 /// Bytes that an item takes while codes are given: its hash, code and digest, and a quarter of an entry of `starts`.
 pub(super) const BYTES: usize = 25;

@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_rows::scratch::Writer;
 
-use crate::Result;
 use crate::exchange::{Packed, partitioned_values};
-use crate::scratch::Writer;
 
 /// What is done with the batches that a stage makes.
 pub(super) trait Output {

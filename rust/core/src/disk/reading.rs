@@ -2,18 +2,19 @@
 
 use std::ops::Range;
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{Contributions, Later, Refill, RowOrder, Straight, StraightWay};
+use dpsel_rows::ingest::{ItemSchema, OpenSource};
+use dpsel_rows::runtime::parallel;
+use dpsel_rows::scratch::{Scratch, Spool, Stored};
+
 use super::by_partition::ByPartition;
 use super::census::Census;
 use super::names::spool_names;
 use super::stages::Stages;
 use super::straight::StraightRows;
-use crate::Result;
-use crate::contributions::{Contributions, Later, Refill, RowOrder, Straight, StraightWay};
 use crate::exchange::{Dictionaries, Lister, Packing, Partitions};
-use crate::ingest::{ItemSchema, OpenSource};
-use crate::random::ReleaseKey;
-use crate::runtime::parallel;
-use crate::scratch::{Scratch, Spool, Stored};
 
 /// What is kept beside the rows.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +73,7 @@ pub(super) struct StoredRows {
 
 impl<'a> Rows<'a> {
     /// # Errors
-    /// [`crate::Error::File`] if the folder takes no file.
+    /// [`dpsel_exact::Error::File`] if the folder takes no file.
     pub(super) fn new(
         key: &'a ReleaseKey,
         stages: Stages<'a>,
@@ -99,7 +100,7 @@ impl<'a> Rows<'a> {
     /// that go to scratch what does not count.
     ///
     /// # Errors
-    /// Those of the source; [`crate::Error::File`] if scratch is full; an interruption.
+    /// Those of the source; [`dpsel_exact::Error::File`] if scratch is full; an interruption.
     pub(super) fn read(
         self,
         source: OpenSource,
@@ -131,7 +132,7 @@ impl<'a> Rows<'a> {
     /// Put rows into scratch. Users and items may come again.
     ///
     /// # Errors
-    /// [`crate::Error::File`] if scratch is full; an interruption.
+    /// [`dpsel_exact::Error::File`] if scratch is full; an interruption.
     fn take(&self, contributions: &Contributions) -> Result<()> {
         if let Some(names) = &self.names {
             spool_names(&contributions.vocabulary, self.stages.writer(names))?;

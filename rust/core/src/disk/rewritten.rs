@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use dpsel_exact::Result;
+use dpsel_rows::scratch::{Scratch, Slot, Slots};
+
 use super::stages::Stages;
-use crate::Result;
 use crate::rounds::{Block, Blocks};
-use crate::scratch::{Scratch, Slot, Slots};
 
 /// Blocks in scratch.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl<'a, B: Block> Rewritten<'a, B> {
     /// No block so far.
     ///
     /// # Errors
-    /// [`crate::Error::File`] if the folder takes no file.
+    /// [`dpsel_exact::Error::File`] if the folder takes no file.
     pub(super) fn new(stages: Stages<'a>, scratch: &Scratch) -> Result<Self> {
         Ok(Self {
             stages,

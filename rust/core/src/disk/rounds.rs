@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::{Error, Result};
+use dpsel_rows::scratch::{Scratch, Spool, Stored};
+
 use super::candidates::BYTES as FREQUENT;
 use super::census::frequent;
 use super::numbering::{BYTES as NUMBERED, Hashes};
 use super::output::{Collected, Output};
 use super::stages::{Stages, largest, parts};
 use crate::exchange::{ExchangeJob, Packed, ReleasedSet};
-use crate::scratch::{Scratch, Spool, Stored};
-use crate::{Error, Result};
 
 /// Bytes that the engine holds for each byte of packed decisions or counts: they are there twice while they are put
 /// together, and once more as a table.

@@ -1,16 +1,17 @@
 //! One entry for every task.
 
+use dpsel_exact::error::quoted_path;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result, Size};
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::ScratchSpace;
+
 use super::engine::DiskEngine;
 use super::memory::LEAST;
 use super::stages::Stages;
-use crate::error::quoted_path;
 use crate::exchange::{Beyond, check_order};
-use crate::ingest::Source;
-use crate::random::ReleaseKey;
-use crate::runtime::Control;
-use crate::scratch::ScratchSpace;
 use crate::task::{self, Outcome, Request, run_on};
-use crate::{Error, Result, Size};
 
 /// Refuse settings with which the disk engine cannot run, before any row is read.
 ///
@@ -47,7 +48,7 @@ pub fn can_work(request: &Request, memory_limit: Option<u64>) -> bool {
 /// Without a memory limit nothing goes to scratch.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub fn run(
     source: Source,
     request: &Request,

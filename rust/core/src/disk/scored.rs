@@ -3,15 +3,16 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+use dpsel_rows::runtime::memory::Growing;
+use dpsel_rows::scratch::Stored;
+
 use super::numbering::{Hashes, Numbered};
 use super::rewritten::Rewritten;
 use super::rounds::Rounds;
-use crate::Result;
 use crate::exchange::{Decisions, Packed, Partition};
-use crate::random::Digest;
 use crate::rounds::{BLOCK_ITEMS, Driver, Filling, ItemBlock, MOST_SHARED, Shared, UserBlock};
-use crate::runtime::memory::Growing;
-use crate::scratch::Stored;
 
 /// Rows of a block, about. A thread holds one block at a time.
 const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };

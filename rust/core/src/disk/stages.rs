@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::runtime::{Control, Tally, parallel};
+use dpsel_rows::scratch::{Spool, Stored, Writer};
+
 use super::memory::Memory;
 use super::output::{Collected, Output};
-use crate::Result;
 use crate::exchange::{Gather, Lengths, Stage, partitioned_batch};
-use crate::random::ReleaseKey;
-use crate::runtime::{Control, Tally, parallel};
-use crate::scratch::{Spool, Stored, Writer};
 
 /// Ranges for each thread. With several, a thread that is done early takes more.
 const RANGES: u64 = 8;

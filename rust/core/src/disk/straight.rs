@@ -1,12 +1,13 @@
 //! Rows that go straight to the disk, from one thread.
 
+use dpsel_exact::Result;
+use dpsel_rows::contributions::{Runs, Straight};
+use dpsel_rows::scratch::Writer;
+
 use super::by_partition::ByPartition;
 use super::census::Census;
 use super::stages::Stages;
-use crate::Result;
-use crate::contributions::{Runs, Straight};
 use crate::exchange::{Dictionaries, Lister, Partitions};
-use crate::scratch::Writer;
 
 /// Puts users with their items into scratch, in order of partitions, and counts the users of items.
 pub(super) struct StraightRows<'a> {

@@ -4,6 +4,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
+use dpsel_exact::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::{PublicList, Source, item_schema};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::ScratchSpace;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -14,12 +19,7 @@ use super::stages::Stages;
 use super::*;
 use crate::exchange::tests::caps::rare_and_common;
 use crate::exchange::{ExchangeJob, Sizes};
-use crate::ingest::{PublicList, Source, item_schema};
-use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
-use crate::runtime::Control;
-use crate::scratch::ScratchSpace;
 use crate::task::{self, Calibrated, JobSpec, ListStamp, Outcome, Release, Request, SelectRequest, run_on};
-use crate::{Error, Result};
 
 mod counts;
 mod divided;

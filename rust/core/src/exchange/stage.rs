@@ -1,8 +1,7 @@
 //! The interface of every stage: batches in, batches out.
 
 use arrow_array::RecordBatch;
-
-use crate::Result;
+use dpsel_exact::Result;
 
 /// One task of a stage. It takes the batches of its partition one after the other.
 pub trait Stage: Send {

@@ -4,17 +4,17 @@ use std::num::NonZeroU32;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use dpsel_exact::random::{Digest, Words};
+use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
 use self::simulation::*;
 use super::rows::Candidates;
 use super::wire::{Dictionaries, partitioned_values, take_items};
 use super::*;
-use crate::random::{Digest, Words};
 use crate::rounds::Decider;
-use crate::runtime::Control;
 use crate::task::{Request, SelectRequest, select_partitions};
-use crate::weighting::UNIT;
+use dpsel_exact::numeric::UNIT;
 
 pub(crate) mod caps;
 mod counts;
@@ -256,7 +256,7 @@ fn a_changed_table_is_noticed() {
     assert!(selection.publish(&named, &unpacked(), None, &schema).is_ok());
     let last = named.pop().unwrap();
     let error = selection.publish(&named, &unpacked(), None, &schema).unwrap_err();
-    assert!(matches!(error, crate::Error::Source(_)), "{error}");
+    assert!(matches!(error, dpsel_exact::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
     assert!(selection.publish(&named, &unpacked(), None, &schema).is_err());
 }

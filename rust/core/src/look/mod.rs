@@ -7,9 +7,9 @@ mod quantile;
 
 pub use quantile::{FoundLimit, Quantile};
 
-use crate::contributions::Contributions;
-use crate::numeric::{Bits, geometric};
-use crate::random::{Coins, Purpose, ReleaseKey};
+use dpsel_exact::numeric::{Bits, geometric};
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
+use dpsel_rows::contributions::Contributions;
 
 /// The exact number of users in each class, by their numbers of distinct items before any limit.
 ///
@@ -47,8 +47,9 @@ fn noisy(users: u64, rate: f64, bits: &mut impl Bits) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_rows::contributions::testing::contributions;
+
     use super::*;
-    use crate::contributions::testing::contributions;
 
     const SIZES: [u32; 3] = [1, 2, 4];
 

@@ -3,11 +3,10 @@
 //! Theorem: the noisy numbers of users are (epsilon, 0)-DP, so epsilon^2 / 2-zCDP, and the limit follows from them. The
 //! selection has the rest of the budget and a limit that is public by then. Proof: `docs/algorithms/quantile.md`.
 
+use dpsel_exact::accounting::{L0Bound, Privacy};
+use dpsel_exact::numeric::{mul_down, sqrt_down, sub_down};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
-
-use crate::accounting::{L0Bound, Privacy};
-use crate::numeric::{mul_down, sqrt_down, sub_down};
-use crate::{Error, Result};
 
 /// The least epsilon of the noisy numbers, 2^-50. With smaller ones they would be noise alone.
 const LEAST_RATE: f64 = 1.0 / (1_u64 << 50) as f64;

@@ -3,15 +3,16 @@
 //! Theorems and proofs: `docs/algorithms/counts.md`. Counts are Gaussian noise on a vector that one user moves by at
 //! most a norm that is known beforehand, whatever was released.
 
+use dpsel_exact::accounting::gaussian::largest_mu;
+use dpsel_exact::accounting::{DECISION_SLACK, L0Bound, Privacy, minimise};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::{Interval, add_up, mul_down, mul_up, sqrt_down, sub_down};
+use dpsel_exact::{Error, Result};
+
 use super::ReleaseStep;
 use super::shared::requirements::{TOO_FINE, value_slack, with_reserve};
-use crate::accounting::gaussian::largest_mu;
-use crate::accounting::{DECISION_SLACK, L0Bound, Privacy, minimise};
 use crate::counting::{CountNoise, CountedUsers, Paid};
-use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, mul_down, mul_up, sqrt_down, sub_down};
 use crate::rounds::{Calibration, Rule};
-use crate::{Error, Result};
 
 /// The most items whose decisions one user can change: the number of codes.
 const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
@@ -184,8 +185,9 @@ fn no_pure_counts() -> Error {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::gaussian::delta_upper;
+
     use super::*;
-    use crate::accounting::gaussian::delta_upper;
     use crate::mechanisms::{
         CountGaussian, CountLaplace, Mechanism, OneItem, PolicyGaussian, Sips, UnitGreedy, WeightedGaussian,
     };

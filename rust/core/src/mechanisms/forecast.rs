@@ -2,7 +2,9 @@
 //! part of any guarantee.
 
 use crate::rounds::{Calibration, Lowered};
-use crate::weighting::{UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::Weighting;
 
 /// The most users that [`users_needed`] considers.
 pub const MOST_USERS: u64 = 1 << 32;
@@ -65,8 +67,9 @@ pub fn users_needed(
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::{L0Bound, Privacy};
+
     use super::*;
-    use crate::accounting::{L0Bound, Privacy};
     use crate::mechanisms::{CountGaussian, Mechanism, Sips};
 
     #[test]

@@ -2,13 +2,16 @@
 //!
 //! Theorem and proof: `docs/algorithms/accounting.md`, section 10.
 
-use crate::accounting::L0Bound;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::{Interval, add_up, mul_up};
+
 use crate::counting::CountNoise;
-use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, add_up, mul_up};
 use crate::rounds::{Calibration, NoiseCheck, Publish, Round, Scoring, UserSize};
 use crate::threshold::calibration::{noise_tail, novel_items_within};
-use crate::weighting::{SHARES, UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{SHARES, Weighting};
 
 /// A release that is, with probability at least 1 - `delta`, a Gaussian mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,9 +109,10 @@ fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::Privacy;
+    use dpsel_exact::accounting::gaussian::delta_upper;
+
     use super::*;
-    use crate::accounting::Privacy;
-    use crate::accounting::gaussian::delta_upper;
     use crate::mechanisms::{
         CountGaussian, CountLaplace, Mad, Mechanism, PolicyGaussian, ReleaseStep, Sips, Steered,
     };

@@ -1,10 +1,10 @@
 //! The interface of every mechanism. No method reads data.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy};
-use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
 use crate::rounds::Calibration;
 
@@ -13,7 +13,7 @@ pub trait Mechanism {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidParameter`] or [`crate::Error::Incompatible`].
+    /// [`dpsel_exact::Error::InvalidParameter`] or [`dpsel_exact::Error::Incompatible`].
     fn validate(&self) -> Result<()>;
 
     /// Weighting, noise and threshold of every round, meeting `privacy` for users who keep at most `bound` items.
@@ -23,8 +23,8 @@ pub trait Mechanism {
     /// `privacy` for adding or removing one user. Scales and thresholds are rounded up.
     ///
     /// # Errors
-    /// [`crate::Error::Incompatible`] if the mechanism has no guarantee of that kind,
-    /// [`crate::Error::Calibration`] if no finite scale or threshold meets it.
+    /// [`dpsel_exact::Error::Incompatible`] if the mechanism has no guarantee of that kind,
+    /// [`dpsel_exact::Error::Calibration`] if no finite scale or threshold meets it.
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
 
     /// As [`Mechanism::calibrate`], for rounds and counts of the users of what they release.
@@ -36,7 +36,7 @@ pub trait Mechanism {
     /// `max_counted_items` for each user, and the noise that the calibration has for counts.
     ///
     /// # Errors
-    /// As [`Mechanism::calibrate`]; [`crate::Error::Incompatible`] under pure DP.
+    /// As [`Mechanism::calibrate`]; [`dpsel_exact::Error::Incompatible`] under pure DP.
     fn calibrate_beside(
         &self,
         privacy: Privacy,

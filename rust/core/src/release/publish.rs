@@ -9,11 +9,11 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::sorted;
 
 use crate::counting::{CountedUsers, ROWS_COLUMN, USERS_COLUMN};
-use crate::ingest::sorted;
-use crate::weighting::UNIT;
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
 
 /// Name of the column of noisy weights.
 pub const WEIGHT_COLUMN: &str = "weight";

@@ -1,11 +1,11 @@
 //! The calibrated rounds of a mechanism, as numbers.
 
+use dpsel_exact::numeric::UNIT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Publish, Rule, Scoring};
 use crate::counting::CountNoise;
-use crate::numeric::UNIT;
 use crate::weighting::Weighting;
 
 /// The rounds of a calibrated mechanism. It does not depend on data.

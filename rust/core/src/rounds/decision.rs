@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::noise::{NoisyThreshold, Threshold};
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::{Error, Result};
+
 use super::calibration::Calibration;
 use super::rule::Rule;
 use super::scoring::Scoring;
 use super::screening::Screening;
-use crate::noise::{NoisyThreshold, Threshold};
-use crate::numeric::widths::clipped;
 use crate::threshold::Noisy;
 use crate::threshold::curve::Curve;
-use crate::weighting::{FULL_IMPORTANCE, SHARES, UNIT};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{FULL_IMPORTANCE, SHARES};
 
 /// The state of one item after the earlier rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,8 +281,9 @@ fn in_steps(noisy: i64, threshold: Threshold, step: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::noise::Noise;
+
     use super::*;
-    use crate::noise::Noise;
 
     /// The first of two scored rounds, in which items settle at 20 units.
     fn scored() -> ScoredRound {

@@ -4,7 +4,8 @@
 //! The guarantee holds for any importances. They affect which items are released, so they are exact: the same on every
 //! machine. Floating point is used only where it certainly gives the floor.
 
-use crate::numeric::widths::clipped;
+use dpsel_exact::numeric::widths::clipped;
+
 use crate::weighting::FULL_IMPORTANCE;
 
 /// Stands for 1 in the arithmetic here; its power 3/2 is a whole power of two as well.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use dpsel_exact::random::Words;
+use dpsel_rows::contributions::{Digests, ItemCode, Vocabulary};
+use dpsel_rows::runtime::{Control, parallel};
+
 use super::decision::{Decider, ItemState, Outcome};
 use super::item_states::{ItemStates, StatesPart};
 use super::selected::Released;
-use crate::contributions::{Digests, ItemCode, Vocabulary};
-use crate::random::Words;
-use crate::runtime::{Control, parallel};
 use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].

@@ -1,8 +1,9 @@
 //! Weights that are lowered before the decision, so that an item of too few users has none.
 
+use dpsel_exact::{Error, Result};
+
 use super::calibration::{Calibration, Round};
 use super::rule::Rule;
-use crate::{Error, Result};
 
 /// The least number of users of a released item.
 ///
@@ -58,9 +59,10 @@ impl Lowered {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::noise::{Noise, Threshold};
+    use dpsel_exact::numeric::UNIT;
+
     use super::*;
-    use crate::noise::{Noise, Threshold};
-    use crate::numeric::UNIT;
     use crate::threshold::Noisy;
     use crate::weighting::Weighting;
 

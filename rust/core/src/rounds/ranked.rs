@@ -1,12 +1,13 @@
 //! The noisy numbers of units of all items, by several threads.
 
+use dpsel_exact::numeric::UNIT;
+use dpsel_exact::random::{ItemBits, Purpose, ReleaseKey, Words};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::Vocabulary;
+use dpsel_rows::runtime::{Control, parallel};
+
 use super::ranking::Ranking;
-use crate::contributions::Vocabulary;
-use crate::numeric::UNIT;
-use crate::random::{ItemBits, Purpose, ReleaseKey, Words};
-use crate::runtime::{Control, parallel};
 use crate::weighting::WeightHistogram;
-use crate::{Error, Result};
 
 /// Items ranked at a time.
 const BLOCK: usize = 4 * Vocabulary::STRIDE;
@@ -79,8 +80,9 @@ impl<'a> Ranked<'a> {
 mod tests {
     use std::num::NonZeroUsize;
 
+    use dpsel_rows::contributions::testing::contributions;
+
     use super::*;
-    use crate::contributions::testing::contributions;
 
     /// More items than one thread takes, so that there are many parts of them.
     #[test]

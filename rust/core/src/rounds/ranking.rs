@@ -2,9 +2,8 @@
 //!
 //! The noisy numbers count as published in the proof (`docs/algorithms/matching.md`), so the order is post-processing.
 
+use dpsel_exact::numeric::{Bits, geometric};
 use serde::{Deserialize, Serialize};
-
-use crate::numeric::{Bits, geometric};
 
 /// A round that releases nothing and ranks the items by their noisy numbers of units.
 ///
@@ -34,8 +33,9 @@ impl Ranking {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::random::{Digest, ItemBits, Purpose, ReleaseKey, Words};
+
     use super::*;
-    use crate::random::{Digest, ItemBits, Purpose, ReleaseKey, Words};
 
     const RANKING: Ranking = Ranking { rate_above: 0.3, rate_below: 0.9 };
 

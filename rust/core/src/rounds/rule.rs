@@ -1,11 +1,11 @@
 //! The rule of a round, as it stands in reports.
 
+use dpsel_exact::numeric::widths::clipped;
 use serde::{Deserialize, Serialize};
 
 use super::ranking::Ranking;
 use super::scoring::Scoring;
 use super::screening::Screening;
-use crate::numeric::widths::clipped;
 use crate::threshold::Noisy;
 use crate::threshold::calibration::noise_tail;
 use crate::threshold::curve::{Curve, CurveSpec};

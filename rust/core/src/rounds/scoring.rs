@@ -3,12 +3,12 @@
 //! A score is the sum of all weights that users gave to the item and of all noise, in integers without rounding. The
 //! share of a round is in the norm of its weights and in its noise.
 
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::numeric::widths::clipped;
 use serde::{Deserialize, Serialize};
 
 use super::importance::importance;
-use crate::noise::{Noise, Threshold};
-use crate::numeric::Interval;
-use crate::numeric::widths::clipped;
 use crate::threshold::calibration::noise_tail;
 use crate::weighting::{Budget, Budgets};
 
@@ -144,10 +144,10 @@ impl Scoring {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::numeric::UNIT;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::UNIT;
     use crate::weighting::{FULL_IMPORTANCE, SHARES};
 
     const ONE: i64 = UNIT.cast_signed();

@@ -2,11 +2,11 @@
 //!
 //! The noisy weights count as published in the proof (`docs/algorithms/mad2r.md`), so importances are post-processing.
 
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::widths::clipped;
 use serde::{Deserialize, Serialize};
 
 use super::importance::{by_prospect, smaller_of};
-use crate::noise::Noise;
-use crate::numeric::widths::clipped;
 use crate::weighting::FULL_IMPORTANCE;
 
 /// A round that releases nothing and sets the importance of each item for the next round.
@@ -37,10 +37,10 @@ impl Screening {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::numeric::UNIT;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::UNIT;
 
     const ONE: i64 = UNIT.cast_signed();
 

@@ -1,5 +1,10 @@
 //! The loop over the rounds of a mechanism.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::Totals;
+use dpsel_rows::runtime::{Control, parallel};
+
 use super::calibration::Calibration;
 use super::item_states::ItemStates;
 use super::items::{ByCode, Weighed};
@@ -8,11 +13,7 @@ use super::ranked::Ranked;
 use super::scored::{self, score_rounds};
 use super::selected::Selected;
 use super::turns::{Deciding, Turns};
-use crate::Result;
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::Totals;
-use crate::random::ReleaseKey;
-use crate::runtime::{Control, parallel};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
 
 /// Bytes for each item code: its weight and its importance.
@@ -49,7 +50,7 @@ fn plain_bytes(calibration: &Calibration, totals: Totals) -> usize {
 /// Before an item is decided its weight is `lowered`.
 ///
 /// # Errors
-/// Interruption; the limit of memory; [`crate::Error::Internal`] for weights to be lowered in scored rounds.
+/// Interruption; the limit of memory; [`dpsel_exact::Error::Internal`] for weights to be lowered in scored rounds.
 pub fn select_rounds(
     mut contributions: BoundedContributions,
     calibration: &Calibration,

@@ -1,7 +1,7 @@
 //! What rounds released.
 
-use crate::contributions::{ItemCode, Keys};
-use crate::random::Digest;
+use dpsel_exact::random::Digest;
+use dpsel_rows::contributions::{ItemCode, Keys};
 
 /// The items that the rounds released.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! The order of rounds, which every engine asks for its next one: what is weighed, and who decides it.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
+
 use super::calibration::{Calibration, Round};
 use super::decision::{Decider, ItemState, Outcome};
 use super::lowered::Lowered;
-use crate::Result;
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
 
 /// The rounds of a release. In each an engine weighs what users hold, decides every item, and takes out of the users'
 /// sets what was decided for good.

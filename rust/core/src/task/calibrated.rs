@@ -1,11 +1,11 @@
 //! A request together with the numbers that meet it.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Cost, Guarantee, L0Bound};
 use serde::{Deserialize, Serialize};
 
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;
-use crate::Result;
-use crate::accounting::{Cost, Guarantee, L0Bound};
 use crate::counting::Paid;
 use crate::look::{FoundLimit, Quantile};
 use crate::mechanisms::Looked;

@@ -1,15 +1,15 @@
 //! Counts of users per item: exact, hence for public data only.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::RowOrder;
+use dpsel_rows::ingest::{Columns, OpenSource, Source};
+use dpsel_rows::runtime::{Control, PHASES};
 use serde::{Deserialize, Serialize};
 
 use super::held::{AfterRounds, Engine, Plan};
 use super::in_memory::MemoryEngine;
 use super::select::PublicLists;
-use crate::Result;
-use crate::contributions::RowOrder;
-use crate::ingest::{Columns, OpenSource, Source};
-use crate::random::ReleaseKey;
-use crate::runtime::{Control, PHASES};
 
 /// A call that counts the users of each item, apart from the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl CountRequest {
     /// Check every parameter.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidParameter`] or [`crate::Error::Incompatible`] for columns that do not fit each other.
+    /// [`dpsel_exact::Error::InvalidParameter`] or [`dpsel_exact::Error::Incompatible`] for columns that do not fit each other.
     pub fn validate(self) -> Result<Self> {
         self.columns.validate()?;
         Ok(self)
@@ -35,7 +35,7 @@ impl CountRequest {
 /// The counts are exact, hence for public data only.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub fn users_per_item(
     source: Source,
     request: &CountRequest,
@@ -48,7 +48,7 @@ pub fn users_per_item(
 /// The same on any engine.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub(crate) fn users_per_item_on(
     engine: &dyn Engine,
     source: Source,

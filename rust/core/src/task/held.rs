@@ -6,15 +6,15 @@
 //! ```
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+use dpsel_rows::contributions::{ItemCode, Later, RowOrder};
+use dpsel_rows::ingest::{Columns, OpenSource, Source};
+use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
 use super::select::PublicLists;
-use crate::Result;
-use crate::contributions::{ItemCode, Later, RowOrder};
 use crate::counting::{CountNoise, CountedUsers};
-use crate::ingest::{Columns, OpenSource, Source};
-use crate::random::Digest;
-use crate::runtime::Control;
 
 /// Reads rows, and answers what tasks ask of them.
 pub(crate) trait Engine {

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 
 use arrow_array::RecordBatch;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{self, Contributions, ItemCode, Keys, Vocabulary};
+use dpsel_rows::ingest::{OpenSource, Source};
+use dpsel_rows::runtime::Control;
 
 use super::held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 use super::job::JobSpec;
-use crate::accounting::L0Bound;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{self, Contributions, ItemCode, Keys, Vocabulary};
 use crate::counting::{CountNoise, Counted, Holdings};
-use crate::ingest::{OpenSource, Source};
 use crate::look::users_by_size;
-use crate::random::{Digest, ReleaseKey};
 use crate::rounds::{Lowered, Released, select_rounds};
-use crate::runtime::Control;
-use crate::{Error, Result};
 
 const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
 
@@ -157,7 +157,7 @@ impl ItemFacts for MemoryItems<'_> {
 /// Fresh columns of items whose keys are known by code, in their order.
 ///
 /// # Errors
-/// As [`ItemSchema::decode`](crate::ingest::ItemSchema::decode).
+/// As [`ItemSchema::decode`](dpsel_rows::ingest::ItemSchema::decode).
 pub(super) fn named(keys: &Keys, items: &Found, key: &ReleaseKey) -> Result<RecordBatch> {
     let known = items.codes.iter().zip(&items.digests).map(|(code, digest)| keys.key(*code, *digest));
     keys.schema().decode(known, key)

@@ -1,11 +1,11 @@
 //! What rounds and counts of a job are asked for, on any engine.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::Columns;
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::L0Bound;
-use crate::ingest::Columns;
 use crate::rounds::Calibration;
-use crate::{Error, Result};
 
 /// The parameters of a job, without the key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

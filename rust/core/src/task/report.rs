@@ -1,14 +1,14 @@
 //! The report: everything that was enforced, derived again by `check`; no count of users, rows or items.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::accounting::{Cost, Guarantee};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::calibrated::Enforced;
 use super::sealed::{differences_of, parse, sealed};
-use crate::accounting::{Cost, Guarantee};
-use crate::random::ReleaseKey;
-use crate::{Error, Result};
 
 /// The format of reports that this version writes and reads.
 ///
@@ -187,9 +187,10 @@ fn flawed_commitment(key: &KeyStamp) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::noise::Threshold;
+
     use super::*;
     use crate::mechanisms::MechanismSpec;
-    use crate::noise::Threshold;
     use crate::rounds::Rule;
     use crate::task::calibrated::{CalibratedSelect, CalibratedTopK};
     use crate::task::request::Request;
@@ -370,8 +371,9 @@ mod tests {
         top_k(&mut other).request.sensitivity = 3;
         top_k(&mut other).request.neighbours = Neighbours::Any;
         assert_eq!((said.len(), other.check().unwrap().len()), (0, 2));
-        top_k(&mut other).request.counts =
-            PublishedCounts::Noise { privacy: crate::accounting::Privacy::Zcdp { rho: 0.1, delta: 1e-9 } };
+        top_k(&mut other).request.counts = PublishedCounts::Noise {
+            privacy: dpsel_exact::accounting::Privacy::Zcdp { rho: 0.1, delta: 1e-9 },
+        };
         assert_eq!(other.check().unwrap().len(), 3);
         let refused = |mechanism, domain| top_k_report(mechanism, domain).unwrap_err();
         assert!(matches!(refused(r#"{"name": "joint"}"#, "unknown"), Error::Incompatible { .. }));

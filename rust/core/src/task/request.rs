@@ -1,13 +1,13 @@
 //! A request: one call apart from its data and its key, which says its task.
 
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::{Columns, Declared};
 use serde::{Deserialize, Serialize};
 
 use super::calibrated::{Calibrated, Enforced};
 use super::count::CountRequest;
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;
-use crate::ingest::{Columns, Declared};
-use crate::{Error, Result};
 
 /// A request of one task. In JSON the field `task` is `select`, `count` or `top_k`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

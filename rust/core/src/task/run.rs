@@ -1,5 +1,10 @@
 //! One entry for every task.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
+use dpsel_rows::runtime::Control;
+
 use super::count::users_per_item_on;
 use super::held::Engine;
 use super::in_memory::MemoryEngine;
@@ -7,10 +12,6 @@ use super::report::Release;
 use super::request::Request;
 use super::select::select_on;
 use super::top_k::top_k_on;
-use crate::Result;
-use crate::ingest::Source;
-use crate::random::ReleaseKey;
-use crate::runtime::Control;
 
 /// The result of a task.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub enum Outcome {
 /// The result is a function of the set of rows, the request and the key alone (law 1).
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Control) -> Result<Outcome> {
     run_on(&MemoryEngine { key, control }, source, request, key)
 }
@@ -34,7 +35,7 @@ pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Contro
 /// The same on any engine.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub(crate) fn run_on(
     engine: &dyn Engine,
     source: Source,

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use dpsel_exact::{Error, Result};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserializer, Serialize};
 use serde_json::{Map, Number, Value};
-
-use crate::{Error, Result};
 
 /// The field of the fingerprint.
 const FINGERPRINT: &str = "fingerprint";

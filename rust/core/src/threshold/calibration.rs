@@ -12,11 +12,12 @@ mod single_round;
 
 pub use single_round::{calibrate_single_round, gaussian_noise, single_round_holds};
 
-use crate::accounting::{L0Bound, root};
-use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, UNIT, laplace_tail, normal_tail};
+use dpsel_exact::accounting::{L0Bound, root};
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::{Interval, UNIT, laplace_tail, normal_tail};
+use dpsel_exact::{Error, Result};
+
 use crate::weighting::Weighting;
-use crate::{Error, Result};
 
 /// Thresholds and weights of one round stay below this many grid steps, so that sums with noise fit an `i64`.
 const LARGEST_STEPS: f64 = (1_u64 << 61) as f64;

@@ -1,8 +1,7 @@
 //! The rule of one noisy weight and one threshold.
 
+use dpsel_exact::noise::{Noise, Threshold};
 use serde::{Deserialize, Serialize};
-
-use crate::noise::{Noise, Threshold};
 
 /// Released iff weight + noise >= threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

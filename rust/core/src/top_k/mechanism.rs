@@ -1,14 +1,14 @@
 //! The interface of every top-k mechanism, and the numbers of a calibrated one.
 
+use dpsel_exact::accounting::{Cost, Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::{Interval, at_least, div_down, mul_down, sqrt_down};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Cost, Guarantee, L0Bound, Privacy};
-use crate::numeric::{Interval, at_least, div_down, mul_down, sqrt_down};
-use crate::random::ReleaseKey;
 use crate::rounds::Calibration;
 use crate::top_k::draws::loss_levels::RATES;
 use crate::top_k::ranking::{Counts, Place, Ranking};
-use crate::{Error, Result};
 
 /// A mechanism of top-k: it turns a budget into a calibration, and draws from counts.
 pub trait TopKMechanism {

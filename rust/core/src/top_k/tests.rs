@@ -5,9 +5,10 @@ mod noise;
 
 use std::collections::BTreeMap;
 
+use dpsel_exact::numeric::SLOW;
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
+
 use super::joint_set::{Sets, set_horizon};
-use crate::numeric::SLOW;
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::discrete_gaussian::{checked_square_rate, gaussian};
 use crate::top_k::draws::discrete_laplace::{Radius, laplace, within};
 use crate::top_k::draws::loss_levels::Levels;
@@ -285,7 +286,7 @@ fn draws_beyond_the_horizon_have_the_same_law() {
         fn rate(&self) -> f64 {
             self.0.rate()
         }
-        fn size(&self, level: u128) -> crate::numeric::Scaled {
+        fn size(&self, level: u128) -> dpsel_exact::numeric::Scaled {
             self.0.size(level)
         }
         fn exact_size(&self, level: u128) -> num_bigint::BigUint {
@@ -294,7 +295,7 @@ fn draws_beyond_the_horizon_have_the_same_law() {
         fn horizon(&self) -> u128 {
             0
         }
-        fn tail(&self, first: u128) -> (crate::numeric::Scaled, u128) {
+        fn tail(&self, first: u128) -> (dpsel_exact::numeric::Scaled, u128) {
             self.0.tail(first)
         }
     }

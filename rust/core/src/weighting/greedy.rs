@@ -4,12 +4,12 @@
 //! is a whole number of units of weight, each user gives one whole unit to one item; then two neighbouring histograms
 //! differ in at most one item, by exactly one unit. Proof: `docs/algorithms/unit_greedy.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::UNIT;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use crate::Result;
-use crate::numeric::UNIT;
 
 /// Whole fillings up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,11 +7,12 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use crate::Result;
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_rows::runtime::memory::Array;
+use dpsel_rows::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
+
 use crate::bounding::{BoundedContributions, KeptItems};
-use crate::numeric::widths::clipped;
-use crate::runtime::memory::Array;
-use crate::runtime::{Control, TALLIED, Tally, WEIGHING, parallel};
 
 /// Codes below this are summed by each thread for itself. Codes grow with first appearance, or are small integers that
 /// number items, often by frequency. So frequent items are among them, and their contributions need not be put into

@@ -1,5 +1,8 @@
 //! The weightings: how users spread their weight.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::UNIT;
+use dpsel_rows::contributions::Totals;
 use serde::{Deserialize, Serialize};
 
 use super::greedy::Greedy;
@@ -8,9 +11,6 @@ use super::matching::{self, Matching};
 use super::order;
 use super::policy_l1::PolicyL1;
 use super::policy_l2::PolicyL2;
-use crate::accounting::L0Bound;
-use crate::contributions::Totals;
-use crate::numeric::UNIT;
 
 /// More items than any table has: item codes have 32 bits.
 pub const ALL_ITEMS: f64 = (1_u64 << 32) as f64;

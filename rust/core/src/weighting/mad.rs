@@ -8,15 +8,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::{FRACTION_BITS, UNIT};
+use dpsel_rows::runtime::{WEIGHING, parallel};
 use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
 use super::spread::FULL_IMPORTANCE;
 use super::spread::{scale, weight_at};
-use crate::Result;
-use crate::numeric::{FRACTION_BITS, UNIT};
-use crate::runtime::{WEIGHING, parallel};
 
 /// Bits of the fraction of an item's weight that is cut off.
 const CUT_BITS: u32 = 50;

@@ -25,5 +25,3 @@ pub use policy_l2::PolicyL2;
 pub use round::{Guidance, weigh_round};
 pub(crate) use spread::{Budget, Budgets, Drift, LARGEST_NORM, RoundBudget, Spread, square};
 pub use spread::{FULL_IMPORTANCE, SHARES};
-
-pub use crate::numeric::{FRACTION_BITS, UNIT};

@@ -1,9 +1,10 @@
 //! The L2 norm by which one user moves the weights: the sensitivity that Gaussian noise is scaled by.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::sqrt_up;
+
 use super::kind::Weighting;
 use super::policy_l2::PolicyL2;
-use crate::accounting::L0Bound;
-use crate::numeric::sqrt_up;
 
 /// How the L2 norm of one user's weights follows from its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,9 @@ impl L2Norm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::weighting::{Greedy, Mad, Matching, PolicyL1, UNIT};
+    use dpsel_exact::numeric::UNIT;
+
+    use crate::weighting::{Greedy, Mad, Matching, PolicyL1};
 
     /// The norm of users of `k` items that nobody else holds, from the weights themselves.
     #[test]

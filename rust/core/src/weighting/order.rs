@@ -1,10 +1,11 @@
 //! The common order of users for weightings in which each user sees the weights of the users before it.
 
-use crate::Result;
+use dpsel_exact::Result;
+use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words, code_of, order_ties, with_code};
+use dpsel_rows::contributions::ItemCode;
+use dpsel_rows::runtime::{Control, TALLIED, WEIGHING};
+
 use crate::bounding::BoundedContributions;
-use crate::contributions::ItemCode;
-use crate::random::{Digest, Purpose, ReleaseKey, Words, code_of, order_ties, with_code};
-use crate::runtime::{Control, TALLIED, WEIGHING};
 
 /// Bytes of the order of so many users, and of so many for each item code, which are held until the weights are found.
 pub(super) fn bytes(codes: usize, users: usize, of_item: usize) -> usize {

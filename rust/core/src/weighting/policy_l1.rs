@@ -6,13 +6,13 @@
 //! is exact in integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one
 //! division.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::UNIT;
+use dpsel_exact::numeric::widths::index;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use crate::Result;
-use crate::numeric::UNIT;
-use crate::numeric::widths::index;
 
 /// Equal raises up to a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,12 @@
 //! steps, which divide a grid step, and round towards zero. Rounding lets the distance grow by at most sqrt(D0) + 3
 //! fine steps a user; the norm covers this for 2^32 users. Proof: `docs/algorithms/policy_gaussian.md`.
 
+use dpsel_exact::numeric::{FRACTION_BITS, Interval, UNIT};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use crate::numeric::{FRACTION_BITS, Interval, UNIT};
-use crate::{Error, Result};
 
 /// Straight steps towards a cutoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

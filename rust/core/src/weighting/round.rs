@@ -1,13 +1,14 @@
 //! The weights of one round under any weighting.
 
+use dpsel_exact::numeric::UNIT;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::Control;
+
 use super::histogram::WeightHistogram;
 use super::kind::Weighting;
 use super::order::Visits;
 use crate::bounding::BoundedContributions;
-use crate::numeric::UNIT;
-use crate::random::ReleaseKey;
-use crate::runtime::Control;
-use crate::{Error, Result};
 
 /// What earlier rounds found out about the items, one entry for each code.
 #[derive(Debug, Default)]

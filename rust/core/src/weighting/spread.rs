@@ -219,10 +219,10 @@ pub(super) fn weight_at(importance: u64, scale: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::numeric::UNIT;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::numeric::UNIT;
     use crate::weighting::Weighting;
 
     /// Shares of rounds that add up to [`SHARES`].

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_rows::contributions::ItemOrder;
+use dpsel_rows::contributions::testing::{contributions, item_digest, ordered};
+use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
-use super::{Guidance, UNIT, WeightHistogram, Weighting, weigh_round};
-use crate::accounting::L0Bound;
+use dpsel_exact::numeric::UNIT;
+
+use super::{Guidance, WeightHistogram, Weighting, weigh_round};
 use crate::bounding::{BoundedContributions, ItemSet};
-use crate::contributions::ItemOrder;
-use crate::contributions::testing::{contributions, item_digest, ordered};
-use crate::random::{Digest, ReleaseKey};
-use crate::runtime::Control;
 
 mod mad;
 mod matching;
@@ -67,7 +69,7 @@ fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
     let mut set = ItemSet::new();
     for item in released {
         if let Some(code) = digests.iter().position(|d| *d == item_digest(*item, &key())) {
-            set.insert(crate::contributions::ItemCode::from_index(code));
+            set.insert(dpsel_rows::contributions::ItemCode::from_index(code));
         }
     }
     bounded.remove(&set, &Control::default()).unwrap();

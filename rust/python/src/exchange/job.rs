@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use dpsel_core::Error;
 use dpsel_core::exchange::{
     self, Encode, Name, Packed, ReleasedSet, UserCounts, decided, partition_decisions,
 };
+use dpsel_exact::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;

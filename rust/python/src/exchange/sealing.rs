@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use dpsel_core::Error;
 use dpsel_core::exchange;
-use dpsel_core::random::{Secret, Share, WrappedKey};
+use dpsel_exact::Error;
+use dpsel_exact::random::{Secret, Share, WrappedKey};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

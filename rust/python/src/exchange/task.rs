@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use dpsel_core::Error;
 use dpsel_core::exchange::Stage;
-use dpsel_core::runtime::panics::caught;
+use dpsel_exact::Error;
+use dpsel_rows::runtime::panics::caught;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 

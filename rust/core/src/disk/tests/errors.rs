@@ -1,8 +1,9 @@
 //! What cannot run, and what ends a job.
 
+use dpsel_exact::Size;
+use dpsel_exact::accounting::L0Bound;
+
 use super::*;
-use crate::Size;
-use crate::accounting::L0Bound;
 
 /// Mechanisms whose users react to each other, how the refusal names them, and the bytes of a pair and an item.
 const IN_MEMORY: [(&str, &str, [u32; 2]); 10] = [

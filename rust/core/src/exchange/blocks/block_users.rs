@@ -4,16 +4,16 @@
 //! the states after the round.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{Digest, ReleaseKey};
 
 use super::task::{BlockTask, pack_block};
-use crate::Result;
 use crate::exchange::rows::Partition;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     ByDigest, PartContents, PartitionRuns, PartitionedValues, UserCounts, partitioned_values, push_weight,
 };
-use crate::numeric::widths::codes;
-use crate::random::{Digest, ReleaseKey};
 use crate::rounds::{BlockRound, Filling, Shared};
 
 /// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.

@@ -1,11 +1,12 @@
 //! A task of a scored round on blocks of users.
 
-use crate::Result;
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::Digest;
+
 use crate::exchange::wire::{
     Decisions, PartContents, PartitionedValues, TO_DRIVER, push_digest, take_digest, take_u32,
 };
-use crate::numeric::widths::codes;
-use crate::random::Digest;
 use crate::rounds::{Block, BlockRound, Released, Shared, UserBlock};
 
 /// A round, and what it released of items that one user alone holds.
@@ -55,7 +56,7 @@ pub(super) fn pack_block(users: &UserBlock, shared: Option<&[Digest]>) -> Vec<u8
 /// Read what [`pack_block`] packed. Returns the digests, if there are some.
 ///
 /// # Errors
-/// [`crate::Error::Internal`] if the bytes are damaged.
+/// [`dpsel_exact::Error::Internal`] if the bytes are damaged.
 pub(super) fn unpack_block(mut packed: &[u8], users: &mut UserBlock) -> Result<Option<Vec<Digest>>> {
     let number = take_u32(&mut packed)?.checked_sub(1);
     let digests = |number| (0..number).map(|_| take_digest(&mut packed)).collect::<Result<_>>();

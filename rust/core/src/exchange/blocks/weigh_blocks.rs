@@ -1,15 +1,15 @@
 //! Blocks of users give to their items in the rounds after the first one.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 
 use super::task::{BlockTask, pack_block, unpack_block};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     ByDigest, PartContents, PartitionedValues, SharedStates, pack_sums, partitioned_values,
 };
-use crate::random::Digest;
 use crate::rounds::{BlockRound, Shared, UserBlock};
-use crate::{Error, Result};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between rounds");
 

@@ -1,12 +1,12 @@
 //! Plain rounds are decided on the driver, from the weights that tasks send there.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
 use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
-use crate::Result;
 use crate::exchange::items::{Decide, OnItems, sum_up};
 use crate::exchange::wire::{Packed, add_up, push_weight, unpack_weights};
-use crate::random::Digest;
 
 /// The least bytes of a packed weight.
 const WEIGHT: usize = size_of::<u128>() + 1;
@@ -14,7 +14,7 @@ const WEIGHT: usize = size_of::<u128>() + 1;
 /// The weights of a round that some tasks sent to the driver, and those of more tasks: one weight for each item.
 ///
 /// # Errors
-/// [`Error::Internal`](crate::Error::Internal) if they are damaged.
+/// [`Error::Internal`](dpsel_exact::Error::Internal) if they are damaged.
 pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
     let bytes = sent.bytes().len() + more.bytes().len();
     // Allocated once each. Growing would leave a copy behind that is not wiped.
@@ -31,8 +31,8 @@ pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
 /// The decisions of a round, counted from 0, on the weights that all tasks sent to the driver.
 ///
 /// # Errors
-/// [`Error::Internal`](crate::Error::Internal) if they are damaged, or if there is no such round;
-/// [`Error::Capacity`](crate::Error::Capacity) for more users than noise may be added for.
+/// [`Error::Internal`](dpsel_exact::Error::Internal) if they are damaged, or if there is no such round;
+/// [`Error::Capacity`](dpsel_exact::Error::Capacity) for more users than noise may be added for.
 pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
     let mut decide = job.decide_items(round)?;
     // Allocated once each. Growing would leave a copy behind that is not wiped.

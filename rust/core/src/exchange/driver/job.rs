@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::accounting::L0Bound;
-use crate::contributions::RowOrder;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::RowOrder;
+
 use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
 use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
@@ -15,11 +18,9 @@ use crate::exchange::stage::Both;
 use crate::exchange::wire::{
     Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
 };
-use crate::random::{Digest, Purpose, ReleaseKey, Words};
 use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
 use crate::task::JobSpec;
-use crate::weighting::UNIT;
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
 const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");

@@ -4,12 +4,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
+use dpsel_exact::random::{Digest, Digester, Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::{self, Columns, ItemSchema};
 
 use crate::exchange::rows::DIGEST;
 use crate::exchange::wire::ByDigest;
-use crate::ingest::{self, Columns, ItemSchema};
-use crate::random::{Digest, Digester, Purpose, ReleaseKey};
-use crate::{Error, Result};
 
 const MISMATCH: Error = Error::Internal("named items do not fit together");
 

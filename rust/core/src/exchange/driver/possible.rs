@@ -1,11 +1,12 @@
 //! Which requests run beyond memory: those whose users can be weighed in any order, whatever a look may choose.
 
-use crate::contributions::Totals;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::Totals;
+use dpsel_rows::runtime::Control;
+
 use crate::mechanisms::MechanismSpec;
 use crate::rounds::{self, Calibration, Round};
-use crate::runtime::Control;
 use crate::task::{Possible, SelectRequest};
-use crate::{Error, Result};
 
 /// Bytes of a distinct pair and of an item in memory beside the rounds, and of a user in all, as measured.
 const PAIR: usize = 8;

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest;
 
 use super::job::ExchangeJob;
 use super::named::{are_looked_up, changed, items_of};
 use super::possible::{Beyond, check_order};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
-use crate::ingest;
-use crate::random::{Digest, ReleaseKey};
 use crate::task::{
     self, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest, after_a_look,
     sizes_of_a_look,
 };
-use crate::{Error, Result};
 
 /// A partition selection whose stages run elsewhere.
 #[derive(Debug)]

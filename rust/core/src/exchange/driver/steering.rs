@@ -1,13 +1,14 @@
 //! The driver of scored rounds while tasks have the users in blocks.
 
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
 use super::deciding::wipe;
 use super::job::ExchangeJob;
 use crate::exchange::wire::{
     Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
-use crate::random::Digest;
 use crate::rounds::{BLOCK_ITEMS, Driver, InMemory, ItemBlock, MOST_SHARED, Shared};
-use crate::{Error, Result};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
 

@@ -4,16 +4,16 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions;
+use dpsel_rows::ingest::{self, ListedTypes, PublicList};
 
 use super::job::ExchangeJob;
 use super::named::{are_looked_up, items_of};
-use crate::contributions;
 use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};
-use crate::ingest::{self, ListedTypes, PublicList};
-use crate::random::ReleaseKey;
 use crate::task::{Calibrated, Draw, Found, Release, TopKOfRows, TopKRequest};
-use crate::{Error, Result};
 
 /// A top-k whose users are counted elsewhere.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! Weights become decisions.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+
 use super::sum::OnItems;
-use crate::Result;
 use crate::exchange::wire::Decisions;
-use crate::random::Digest;
 use crate::rounds::Deciding;
 
 /// Decides the items of a round.

@@ -4,11 +4,11 @@
 //! item whose weights add up to 0 is a false positive.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
 
 use super::sum::OnItems;
-use crate::Result;
 use crate::exchange::wire::{Decisions, Partitions, pack_by_partition};
-use crate::random::Digest;
 
 /// Send packed decisions to the partitions of their items, with weight 1.
 ///

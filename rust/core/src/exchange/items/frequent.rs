@@ -4,8 +4,8 @@
 //! make the counts larger, and they are upper bounds, so the released items stay the same.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
 
-use crate::Result;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     PartitionRuns, add_up, packed_batch, partitioned_values, push_frequent, unpack_user_counts,

@@ -1,10 +1,11 @@
 //! What users add to released items becomes their noisy numbers of users or rows. Exact numbers go no further.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::{Digest, ReleaseKey};
+
 use super::sum::OnItems;
-use crate::Result;
 use crate::counting::CountNoise;
 use crate::exchange::wire::Decisions;
-use crate::random::{Digest, ReleaseKey};
 
 /// The stage that adds noise to the numbers of users or rows of released items.
 #[derive(Debug)]

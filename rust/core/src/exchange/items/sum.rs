@@ -1,12 +1,12 @@
 //! All weights of an item come together and are added up, one partition of items after the other.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionRuns, VALUE_BYTES, packed_batch, partitioned_values, unpack_weights};
-use crate::random::Digest;
 use crate::rounds::checked_weight;
-use crate::{Error, Result};
 
 /// The work of a stage on the items of a partition.
 pub trait OnItems: Send {

@@ -1,9 +1,10 @@
 //! Partial counts become the number of users of each item.
 
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
 use super::sum::OnItems;
 use crate::exchange::wire::Decisions;
-use crate::random::Digest;
-use crate::{Error, Result};
 
 /// The stage that adds up counts. It may keep only the largest of them.
 #[derive(Debug)]

@@ -3,12 +3,11 @@
 use std::num::NonZeroUsize;
 
 use arrow_array::{RecordBatch, RecordBatchIterator};
-
-use crate::Result;
-use crate::contributions::{self, Contributions, RowOrder};
-use crate::ingest::{Columns, OpenSource, Source};
-use crate::random::ReleaseKey;
-use crate::runtime::Control;
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{self, Contributions, RowOrder};
+use dpsel_rows::ingest::{Columns, OpenSource, Source};
+use dpsel_rows::runtime::Control;
 
 /// Rows read together. More rows share a dictionary then, but this number of them already takes about 200 MB.
 const ROWS: usize = 1 << 23;

@@ -4,10 +4,11 @@
 //! task can check that, because the noise is a function of the item. Most items have few users, and hardly any of these
 //! are candidates, so they need not move.
 
+use dpsel_exact::random::{Digest, Words};
+
 use crate::exchange::wire::UserCounts;
-use crate::random::{Digest, Words};
 use crate::rounds::Decider;
-use crate::weighting::UNIT;
+use dpsel_exact::numeric::UNIT;
 
 /// What the rounds can release.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! Packed contributions become numbers of users, added up in the task and sent by partition of items.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_rows::contributions::Contributions;
 
 use super::batcher::one_thread;
 use super::gather::OnUsers;
-use crate::Result;
-use crate::accounting::L0Bound;
-use crate::contributions::Contributions;
 use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
-use crate::random::{Digest, ReleaseKey};
 use crate::task::count;
 
 /// The stage that counts the users of items.

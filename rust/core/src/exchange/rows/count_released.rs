@@ -3,13 +3,13 @@
 //! All items that a user holds are here, also those beyond its bound. So it has one norm for all that were released.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+use dpsel_rows::contributions::Contributions;
 
 use super::gather::OnUsers;
-use crate::Result;
-use crate::contributions::Contributions;
 use crate::counting::CountLimit;
 use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
-use crate::random::Digest;
 
 /// The stage that counts the users or rows of released items, for numbers beside a selection.
 #[derive(Debug)]

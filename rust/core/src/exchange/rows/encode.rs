@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{Contributions, RowOrder};
+use dpsel_rows::ingest::Columns;
 
 use super::batcher::{Batcher, read};
-use crate::Result;
-use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     Dictionaries, Packer, PartitionedValues, Partitions, ReleasedSet, VALUE_BYTES, pack_user_counts,
 };
-use crate::ingest::Columns;
-use crate::random::ReleaseKey;
 
 /// The stage that reads the table.
 #[derive(Debug)]

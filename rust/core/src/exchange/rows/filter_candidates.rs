@@ -3,13 +3,13 @@
 //! They travel as weights of 0. [`FalsePositives`](crate::exchange::FalsePositives) uses them.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
 
-use crate::Result;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     Dictionaries, Partitions, ReleasedSet, pack_by_partition, partitioned_values, take_items,
 };
-use crate::random::Digest;
 
 /// Items that are put together before they are sent.
 const HELD: usize = 1 << 22;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{Contributions, RowOrder};
 
 use super::sizes::Sizes;
 use super::unpacker::Unpacker;
-use crate::Result;
-use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionRuns, partitioned_values};
-use crate::random::ReleaseKey;
 
 /// The work of a stage on the users of some partitions.
 pub trait OnUsers: Send {

@@ -1,10 +1,10 @@
 //! Packed contributions become numbers of users by their numbers of distinct items, for a look.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_rows::contributions::Contributions;
 
 use super::gather::OnUsers;
-use crate::Result;
-use crate::contributions::Contributions;
 use crate::exchange::wire::packed_batch;
 use crate::look::users_by_size;
 

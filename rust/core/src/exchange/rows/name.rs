@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema};
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{ItemCode, RowOrder};
+use dpsel_rows::ingest::Columns;
 
 use super::batcher::{Batcher, read};
-use crate::contributions::{ItemCode, RowOrder};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::ReleasedSet;
-use crate::ingest::Columns;
-use crate::random::{Digest, ReleaseKey};
-use crate::{Error, Result};
 
 /// Column of the digest, the first one. The item columns follow.
 pub(crate) const DIGEST: &str = "digest";

@@ -6,12 +6,13 @@
 
 use std::ops::Range;
 
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{CodedWords, Digest, ReleaseKey, agree, code_of, order_ties, with_code};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::scratch::Stored;
+
 use crate::exchange::wire::{Dictionaries, PackedUsers};
-use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest, ReleaseKey, agree, code_of, order_ties, with_code};
-use crate::runtime::Control;
-use crate::scratch::Stored;
-use crate::{Error, Result};
 
 /// The users of a partition. Items go by their places among all items of the partition. An item may have several.
 #[derive(Debug)]
@@ -132,9 +133,10 @@ fn distinct(items: &[Digest], words: &mut CodedWords, places: &mut Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_rows::contributions::testing::contributions;
+
     use super::super::encode::Packing;
     use super::*;
-    use crate::contributions::testing::contributions;
     use crate::exchange::wire::Partitions;
 
     #[test]

@@ -9,20 +9,20 @@
 //! it that are no candidates is never kept. Neither is any later item.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
 
 use super::candidates::Candidates;
 use super::partition::Partition;
 use super::pruned::PrunedUsers;
 use super::sizes::Sizes;
-use crate::Result;
-use crate::accounting::L0Bound;
 use crate::bounding::{AHEAD, Priorities};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     ByDigest, PartitionRuns, PartitionedValues, partitioned_values, push_dictionary,
 };
-use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest, ReleaseKey};
 
 /// The code of an item that no round can release.
 pub(crate) const NO_CODE: u32 = u32::MAX;

@@ -6,14 +6,14 @@
 
 use std::ops::Range;
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::ItemCode;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::weights::Weights;
 use crate::bounding::ItemSet;
-use crate::contributions::ItemCode;
-use crate::numeric::widths::{codes, index};
-use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("pruned users are damaged");
 
@@ -170,10 +170,10 @@ impl<'a> PackedPruned<'a> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::noise::{Noise, Threshold};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::noise::{Noise, Threshold};
     use crate::rounds::{Round, Rule};
     use crate::threshold::Noisy;
     use crate::weighting::Weighting;

@@ -2,14 +2,14 @@
 //! item that nobody has any more change no decision.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::RowOrder;
 
 use super::encode::Packing;
 use super::unpacker::unpacked;
-use crate::Result;
-use crate::contributions::RowOrder;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{PartitionedValues, Partitions, ReleasedSet, partitioned_values};
-use crate::random::ReleaseKey;
 
 /// The stage that takes items out of packed contributions.
 #[derive(Debug)]

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{Contributions, ContributionsBuilder, RowOrder};
+use dpsel_rows::ingest::ItemSchema;
 
 use super::batcher::one_thread;
-use crate::Result;
-use crate::contributions::{Contributions, ContributionsBuilder, RowOrder};
 use crate::exchange::wire::{Dictionaries, unpack};
-use crate::ingest::ItemSchema;
-use crate::random::ReleaseKey;
 
 /// The users of one packed value, as the order says.
 ///
 /// # Errors
-/// [`crate::Error::Internal`] if it is damaged.
+/// [`dpsel_exact::Error::Internal`] if it is damaged.
 pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: RowOrder) -> Result<Option<Contributions>> {
     let mut unpacker = Unpacker::new(key).in_order(order.into());
     unpacker.push(packed)?;

@@ -1,18 +1,18 @@
 //! Pruned contributions become the weights of one round, added up in the task and sent to the driver.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::random::{Digest, Words};
+use dpsel_rows::contributions::ItemCode;
 
 use super::candidates::can_release;
 use super::pruned::{CandidateSums, PackedPruned};
 use super::sizes::Sizes;
 use super::weights::Weights;
-use crate::Result;
-use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
-use crate::contributions::ItemCode;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{ReleasedSet, add_up, pack_for_driver, partitioned_values, take_dictionary};
-use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Round};
 
 /// The stage that weighs a round.

@@ -1,6 +1,7 @@
 //! The weight that a user gives to each of its items.
 
-use crate::numeric::widths::{clipped, index};
+use dpsel_exact::numeric::widths::{clipped, index};
+
 use crate::rounds::Round;
 
 /// The weight that a user gives to each of its k items, as far as it was asked for.

@@ -1,7 +1,8 @@
 //! Numbers of users or rows beside released items.
 
+use dpsel_exact::accounting::L0Bound;
+
 use super::*;
-use crate::accounting::L0Bound;
 use crate::counting::CountedUsers;
 use crate::exchange::wire::unpack_weights;
 

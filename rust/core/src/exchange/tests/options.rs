@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_rows::ingest::PublicList;
+
 use super::*;
-use crate::accounting::L0Bound;
 use crate::counting::CountedUsers;
-use crate::ingest::PublicList;
 use crate::look::Quantile;
 use crate::task::ListStamp;
 

@@ -9,11 +9,11 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::Schema;
 use arrow_select::concat::concat_batches;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::ingest::Source;
 
 use super::super::wire::partitioned_values;
 use super::super::*;
-use crate::ingest::Source;
-use crate::random::ReleaseKey;
 use crate::task::{Release, SelectRequest};
 
 pub(super) type Rows = Vec<(i64, i64)>;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use dpsel_rows::ingest::PublicList;
+
 use super::*;
-use crate::ingest::PublicList;
 use crate::task::{Request, TopKRequest, top_k_from_rows};
 
 fn list_of(rows: &[(i64, i64)]) -> PublicList {

@@ -6,8 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch};
 use arrow_buffer::OffsetBuffer;
-
-use crate::{Error, Result};
+use dpsel_exact::{Error, Result};
 
 /// Column of the partition that a row goes to.
 const PARTITION: &str = "partition";

@@ -5,8 +5,8 @@
 
 use std::num::NonZeroU32;
 
-use crate::numeric::widths::index;
-use crate::random::Digest;
+use dpsel_exact::numeric::widths::index;
+use dpsel_exact::random::Digest;
 
 /// A Bloom filter of digests.
 #[derive(Debug, Clone)]

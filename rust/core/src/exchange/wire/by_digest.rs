@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use dpsel_exact::random::Digest;
 use num_traits::SaturatingAdd;
-
-use crate::random::Digest;
 
 /// A map from item hashes or digests.
 pub(crate) type HashedMap<K, T> = HashMap<K, T, BuildHasherDefault<DigestHasher>>;

@@ -1,7 +1,7 @@
 //! Integers and digests as bytes, little-endian.
 
-use crate::random::Digest;
-use crate::{Error, Result};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 
 /// Writers start a new packed value once the current one has more bytes.
 pub(crate) const VALUE_BYTES: usize = 1 << 22;

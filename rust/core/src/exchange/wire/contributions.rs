@@ -6,15 +6,16 @@
 //! Layout, all little-endian: the number of users (`u32`); the [dictionary](super::dictionary); for each user its
 //! digest, the number of its items and their places, as integers of variable length.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::Digest;
+use dpsel_rows::contributions::{
+    Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
+};
+
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
 use super::listed::Listed;
-use crate::Result;
-use crate::contributions::{
-    Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
-};
-use crate::numeric::widths::codes;
-use crate::random::Digest;
 
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();
@@ -110,7 +111,7 @@ impl<'a> PackedUsers<'a> {
     /// Read the dictionary.
     ///
     /// # Errors
-    /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
+    /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
     pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
         if let Some((dictionary, users)) = Listed::unpack(packed, dictionaries)? {
             return Ok(Self { dictionary, users: Users::Listed(users) });
@@ -123,7 +124,7 @@ impl<'a> PackedUsers<'a> {
     /// Hand out each user, with the places of its items in the dictionary.
     ///
     /// # Errors
-    /// [`Error::Internal`](crate::Error::Internal) if the value is damaged; those of `each`.
+    /// [`Error::Internal`](dpsel_exact::Error::Internal) if the value is damaged; those of `each`.
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
         let mut places = Vec::new();
         let (users, mut rest) = match &self.users {
@@ -159,7 +160,7 @@ impl<'a> PackedUsers<'a> {
 /// Add packed contributions to a builder, and return the number of their rows.
 ///
 /// # Errors
-/// [`Error::Internal`](crate::Error::Internal) if they are damaged; the limits of the builder.
+/// [`Error::Internal`](dpsel_exact::Error::Internal) if they are damaged; the limits of the builder.
 pub(crate) fn unpack(
     packed: &[u8],
     dictionaries: &Dictionaries,
@@ -185,7 +186,7 @@ pub(crate) fn unpack(
 /// Take the dictionary of packed contributions off the front. That of listed users takes all of the value.
 ///
 /// # Errors
-/// [`Error::Internal`](crate::Error::Internal) if it is damaged.
+/// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
 pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
     if let Some((items, _)) = Listed::unpack(rest, dictionaries)? {
         *rest = &[];

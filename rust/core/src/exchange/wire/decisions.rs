@@ -1,9 +1,10 @@
 //! Decisions: items, each with a number.
 
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
 use super::by_digest::ByDigest;
 use super::bytes::push_digest;
-use crate::random::Digest;
-use crate::{Error, Result};
 
 /// Bytes of a packed decision: a digest and a number.
 const DECISION: usize = size_of::<u128>() + size_of::<i64>();

@@ -9,10 +9,11 @@
 //! Layout, all little-endian: the number of items (`u32`); then either 0 and the digests, or the tag, the start of the
 //! keystream (16 bytes) and the masked numbers (8 bytes each).
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
+
 use super::bytes::{CORRUPT, push_digest, take_digest, take_u32};
-use crate::Result;
-use crate::numeric::widths::codes;
-use crate::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
 
 /// The tag before digests; no kind of key has it.
 pub(super) const DIGESTS: u8 = 0;
@@ -65,7 +66,7 @@ impl Dictionaries {
     /// Take the items that [`Dictionaries::push`] packed off the front.
     ///
     /// # Errors
-    /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
+    /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
     pub(crate) fn take(&self, rest: &mut &[u8]) -> Result<Vec<Digest>> {
         let items = take_u32(rest)?;
         let (tag, tail) = rest.split_first().ok_or(CORRUPT)?;
@@ -119,10 +120,10 @@ impl Dictionaries {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::random::KeyKind;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::KeyKind;
 
     fn dictionaries() -> Dictionaries {
         Dictionaries::new(&ReleaseKey::insecure_test([5; 32]))

@@ -7,13 +7,13 @@
 //! contributions have; the number of rows (`u32`); then either 0 and the digest of the item of each row, or a tag and
 //! the number of each; the digest of each user; the number of items of each (`u32`).
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::bytes::{CORRUPT, take_u32};
 use super::dictionary::{DIGESTS, Dictionaries};
-use crate::numeric::widths::{codes, index};
-use crate::random::Digest;
-use crate::{Error, Result};
 
 type U32 = zerocopy::little_endian::U32;
 type U64 = zerocopy::little_endian::U64;
@@ -115,9 +115,10 @@ impl<'a> Listed<'a> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::random::{Digester, KeyKind, Purpose, ReleaseKey};
+
     use super::super::PackedUsers;
     use super::*;
-    use crate::random::{Digester, KeyKind, Purpose, ReleaseKey};
 
     fn unpacked(packed: &[u8], dictionaries: &Dictionaries) -> Result<Vec<(Digest, Vec<Digest>)>> {
         let (users, mut found) = (PackedUsers::unpack(packed, dictionaries)?, Vec::new());

@@ -5,11 +5,11 @@
 //! Equal contents of one release have equal seals. Two different contents never share a part of a keystream.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::random::{Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::batches::packed_values;
-use crate::random::{Purpose, ReleaseKey};
-use crate::{Error, Result};
 
 /// Bytes of the hash that a seal starts with.
 const HASH: usize = 32;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::random::Digest;
-use crate::{Error, Result};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 
 /// The partition of what goes to the driver. Partitions of users and items are not negative.
 pub(crate) const TO_DRIVER: i32 = -1;

@@ -10,12 +10,13 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
 use super::bloom::Bloom;
 use super::by_digest::DigestSet;
 use super::bytes::take_digest;
 use super::decisions::Decisions;
-use crate::random::Digest;
-use crate::{Error, Result};
 
 const DAMAGED: Error = Error::Internal("a released set is damaged");
 /// First byte of a packed list. Decisions follow.
@@ -123,10 +124,10 @@ fn unpack_filter(probes: u8, packed: &[u8]) -> Result<Form> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::random::{Purpose, ReleaseKey, Words};
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::{Purpose, ReleaseKey, Words};
 
     fn digests(numbers: std::ops::Range<u128>) -> Vec<Digest> {
         let words = Words::new(&ReleaseKey::insecure_test([1; 32]), Purpose::Noise, 0);

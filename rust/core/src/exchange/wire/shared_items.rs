@@ -8,10 +8,11 @@
 //! The driver sends the state of every shared item by code: its importance. After the first round the digests come
 //! with them, which tell a task the codes.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::random::Digest;
+
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
-use crate::Result;
-use crate::numeric::widths::{codes, index};
-use crate::random::Digest;
 
 /// What a part has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl PartContents {
 /// The parts of several tasks, one after the other.
 ///
 /// # Errors
-/// [`Error::Internal`](crate::Error::Internal) if they are damaged, as in the functions below.
+/// [`Error::Internal`](dpsel_exact::Error::Internal) if they are damaged, as in the functions below.
 pub(crate) fn each_part(
     mut packed: &[u8],
     mut each: impl FnMut(PartContents, &[u8]) -> Result<()>,

@@ -1,12 +1,12 @@
 //! Values survive the wire, and damaged ones are refused.
 
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_rows::contributions::ContributionsBuilder;
+use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
 use super::weights::push_weight;
 use super::*;
-use crate::contributions::ContributionsBuilder;
-use crate::random::{Digest, ReleaseKey};
-use crate::runtime::Control;
 
 proptest! {
     #[test]

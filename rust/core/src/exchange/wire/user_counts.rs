@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
 use super::batches::PartitionedValues;
 use super::by_digest::{HashedMap, add_up};
 use super::bytes::{CORRUPT, push_integer, take_integer, take_u32};
 use super::partitions::Partitions;
-use crate::random::Digest;
-use crate::{Error, Result};
 
 /// The item hash: 32 bits of a digest that do not decide its partition.
 pub(crate) fn item_hash(item: Digest) -> u32 {

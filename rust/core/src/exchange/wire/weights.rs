@@ -1,10 +1,11 @@
 //! The wire format of weights: a packed weight is a digest and an integer of variable length.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+
 use super::batches::PartitionedValues;
 use super::bytes::{VALUE_BYTES, push_digest, push_integer, take_digest, take_integer};
 use super::partitions::{Partitions, TO_DRIVER};
-use crate::Result;
-use crate::random::Digest;
 
 /// Append one packed weight.
 pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {

@@ -4,15 +4,15 @@
 //! choice is fixed by what the look shows, so both compose adaptively. Source: Dwork and Roth 2014, Theorem 3.16. Proof:
 //! `docs/algorithms/by_length.md`.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::{mul_down, sub_down};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
-use crate::numeric::{mul_down, sub_down};
 use crate::rounds::Calibration;
-use crate::{Error, Result};
 
 /// By how much more than the noise of the look lists have to be short, in multiples of 1 / epsilon of the look.
 ///

@@ -5,13 +5,13 @@
 //! Theorem, approximate zCDP: the proof of Theorem 13 of Swanberg et al. (`PoPETs` 2023) with L2 sensitivity sqrt(D0).
 //! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/count_gaussian.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use serde::{Deserialize, Serialize};
 
 use super::beside::one_more_round;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;

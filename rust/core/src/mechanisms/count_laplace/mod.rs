@@ -5,16 +5,16 @@
 //! Source: Korolova, Kenthapadi, Mishra and Ntoulas (WWW 2009); Gopi et al. (ICML 2020), section 3.
 //! Conditions: each user counts once per item and for at most D0 items. Proof: `docs/algorithms/count_laplace.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
-use crate::noise::Noise;
-use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;

@@ -7,19 +7,21 @@
 //! adding a user than for removing one. Source: ours; the one-item rule is from Desfontaines, Voss, Gipson and
 //! Mandayam, `PoPETs` 2022, Theorem 1. Proof: `docs/algorithms/matching.md`.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::numeric::{mul_down, sub_down};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
-use crate::numeric::widths::clipped;
-use crate::numeric::{mul_down, sub_down};
 use crate::rounds::{Calibration, Ranking, Round, Rule};
 use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve, worthwhile_weight};
-use crate::weighting::{self, UNIT, Weighting};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{self, Weighting};
 
 /// The parts of epsilon that the order of the items costs: for adding a user, and for removing one.
 const ADDING: f64 = 0.11;

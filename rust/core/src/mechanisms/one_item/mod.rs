@@ -5,17 +5,19 @@
 //! (Desfontaines, Voss, Gipson and Mandayam, `PoPETs` 2022). Condition: `max_items_per_user` = 1. Page:
 //! `docs/algorithms/one_item.md`.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::beside::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
-use crate::weighting::{UNIT, Weighting};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::Weighting;
 
 /// The optimal release probability of counts.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! Rounds that decide by L2 release curves.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+
 use super::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l2_curve, l2_curves};
 use crate::weighting::Weighting;

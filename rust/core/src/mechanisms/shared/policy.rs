@@ -1,10 +1,11 @@
 //! The cutoff and the parameters of the policy mechanisms.
 
-use crate::noise::{Noise, Threshold};
-use crate::numeric::mul_up;
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::mul_up;
+use dpsel_exact::{Error, Result};
+
 use crate::threshold::curve::{Curve, CurveSpec};
-use crate::weighting::UNIT;
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
 
 /// The largest `alpha`.
 const MOST_ALPHA: f64 = 1000.0;

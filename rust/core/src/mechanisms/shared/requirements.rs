@@ -1,9 +1,10 @@
 //! Refusals of guarantees, and the noise of approximate zCDP, for several mechanisms.
 
-use crate::accounting::{L0Bound, RELEASE_SLACK};
-use crate::numeric::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
-use crate::weighting::UNIT;
-use crate::{Error, Result};
+use dpsel_exact::accounting::{L0Bound, RELEASE_SLACK};
+use dpsel_exact::numeric::{add_up, div_up, mul_down, mul_up, sqrt_down, sub_down};
+use dpsel_exact::{Error, Result};
+
+use dpsel_exact::numeric::UNIT;
 
 /// The neighbouring relation of every mechanism here.
 pub(in crate::mechanisms) const ADD_OR_REMOVE: &str = "add or remove one user with all its rows";

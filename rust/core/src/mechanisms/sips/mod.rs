@@ -6,22 +6,22 @@
 //! Conditions: in every round each user has at most D0 items, none of them released before. Page:
 //! `docs/algorithms/sips.md`.
 
+use dpsel_exact::accounting::gaussian::{approximate_mu, largest_mu};
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::beside::of_step;
 use super::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};
-use crate::accounting::gaussian::{approximate_mu, largest_mu};
-use crate::accounting::{Guarantee, L0Bound, Privacy, minimise, without_decision_slack};
 use crate::counting::CountedUsers;
-use crate::noise::Noise;
-use crate::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{approximate_threshold, gaussian_noise, smallest_threshold};
 use crate::weighting::Weighting;
-use crate::{Error, Result};
 
 /// DP-SIPS (Swanberg, Desfontaines and Haney, `PoPETs` 2023, Algorithm 3).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -170,8 +170,9 @@ impl Mechanism for Sips {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::gaussian::{composed_mu, delta_upper};
+
     use super::*;
-    use crate::accounting::gaussian::{composed_mu, delta_upper};
 
     fn sigmas(calibration: &Calibration) -> Vec<f64> {
         let sigma = |noise| if let Noise::Gaussian { sigma } = noise { sigma } else { f64::NAN };

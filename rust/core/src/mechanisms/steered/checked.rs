@@ -7,17 +7,20 @@
 //! Counts of the users of released items are one more round, in which a user of any size moves means by the same distance.
 //! Proof: `docs/algorithms/counts.md`.
 
+use dpsel_exact::accounting::gaussian::{approximate_mu, delta_upper};
+use dpsel_exact::accounting::{L0Bound, minimise, root};
+use dpsel_exact::noise::Threshold;
+use dpsel_exact::numeric::{Interval, div_up, mul_up, normal_tail, sqrt_up};
+use dpsel_exact::{Error, Result};
+
 use super::counted::{OfCounts, mu_of_counts};
 use super::noise::{RoundNoise, too_noisy};
 use super::sizes::{per_root, sizes};
-use crate::accounting::gaussian::{approximate_mu, delta_upper};
-use crate::accounting::{L0Bound, minimise, root};
-use crate::noise::Threshold;
-use crate::numeric::{Interval, div_up, mul_up, normal_tail, sqrt_up};
 use crate::rounds::{NoiseCheck, Publish, UserSize};
 use crate::threshold::calibration::upper_quantile;
-use crate::weighting::{LARGEST_NORM, UNIT};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::LARGEST_NORM;
 
 /// The largest size of user for which the threshold is set. Larger users get a smaller norm instead.
 const REFERENCE: u32 = 300;
@@ -131,7 +134,7 @@ impl Search {
             let mu = self.counts.left(all);
             let cap = mu * self.cap(items);
             let q = -libm::expm1(libm::log1p(-part * self.delta) / f64::from(items));
-            let noise = crate::noise::Noise::Gaussian { sigma: 1.0 };
+            let noise = dpsel_exact::noise::Noise::Gaussian { sigma: 1.0 };
             // The noise between the threshold less the cap and the threshold has the probability q.
             let above = |threshold: f64| cap + upper_quantile(noise, (q + tail(threshold)).min(0.5));
             let threshold = (0..3).fold(f64::INFINITY, |threshold, _| above(threshold));

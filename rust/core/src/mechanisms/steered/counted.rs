@@ -1,6 +1,6 @@
 //! Counts of users as one more round of a publication with noise check.
 
-use crate::numeric::{Interval, div_down, mul_down, sqrt_down, sub_up};
+use dpsel_exact::numeric::{Interval, div_down, mul_down, sqrt_down, sub_up};
 
 /// The distance of means of counts, in standard deviations.
 #[derive(Debug, Clone, Copy)]

@@ -16,6 +16,10 @@ mod steering;
 mod tests;
 mod unchecked;
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::{Interval, add_up, div_down, mul_up};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use self::checked::Asked;
@@ -24,14 +28,10 @@ use self::steering::{Steering, steering};
 use super::beside::{apart, delta_factor};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::{CountNoise, CountedUsers, Paid};
-use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, div_down, mul_up};
 use crate::rounds::{Calibration, Publish, Round, Rule, Scoring, UserSize};
 use crate::threshold::calibration::gaussian_noise;
 use crate::weighting::{SHARES, Weighting};
-use crate::{Error, Result};
 
 /// Scoring over several rounds that steers the users' weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! The noise of the rounds, and its sum in a score.
 
-use crate::noise::Noise;
-use crate::numeric::Interval;
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::{Error, Result};
+
 use crate::weighting::SHARES;
-use crate::{Error, Result};
 
 /// Scores and noise stay below this many units of weight, so that everything fits an `i64`.
 const LARGEST: f64 = (1_u64 << 31) as f64;

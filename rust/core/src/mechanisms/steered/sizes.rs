@@ -1,6 +1,6 @@
 //! The sizes of users for which norms and caps are found. A user has those of the next larger size.
 
-use crate::accounting::L0Bound;
+use dpsel_exact::accounting::L0Bound;
 
 /// 1, 2, 3, 4, 6, 8, 12, 16, ... and the bound.
 pub(super) fn sizes(bound: L0Bound) -> Vec<u32> {

@@ -1,7 +1,7 @@
 //! How scores steer the users' weights. The guarantee holds for any such values. They only affect which items are
 //! released.
 
-use crate::weighting::UNIT;
+use dpsel_exact::numeric::UNIT;
 
 /// The distance of the futility bound below the expected path, in standard deviations of the noise not known yet.
 const FUTILITY: f64 = 3.0;

@@ -1,8 +1,9 @@
 //! Costs of the rounds against formulas, and what is refused.
 
+use dpsel_exact::accounting::gaussian::{composed_mu, delta_upper};
+use dpsel_exact::numeric::UNIT;
+
 use super::*;
-use crate::accounting::gaussian::{composed_mu, delta_upper};
-use crate::numeric::UNIT;
 use crate::rounds::NoiseCheck;
 use crate::threshold::calibration::noise_tail;
 use crate::weighting::{Budget, Budgets};

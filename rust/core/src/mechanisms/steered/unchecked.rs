@@ -1,13 +1,16 @@
 //! The publication without noise check, for zCDP: one norm for all users, and caps that one threshold affords.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::noise::Threshold;
+
 use super::noise::RoundNoise;
 use super::sizes::{per_root, sizes};
-use crate::Result;
-use crate::accounting::L0Bound;
-use crate::noise::Threshold;
 use crate::rounds::{NoiseCheck, Publish, UserSize};
 use crate::threshold::calibration::smallest_threshold;
-use crate::weighting::{UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::Weighting;
 
 /// The cap of a user of D0 items, in multiples of 1/sqrt(D0); at most one unit.
 const EQUAL_WEIGHTS: f64 = 7.0;

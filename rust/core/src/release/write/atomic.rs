@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use dpsel_exact::Result;
+
 use super::refusal::{NO_FOLDER, failed, refused};
-use crate::Result;
 
 /// Writes a temporary file and renames it to `path`. The temporary file is removed on every error.
 pub(super) fn replace(path: &Path, write: impl FnOnce(&mut Out<&File>) -> io::Result<()>) -> Result<()> {

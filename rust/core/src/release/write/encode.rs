@@ -7,6 +7,7 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
+use dpsel_rows::ingest::csv_field;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -14,7 +15,6 @@ use parquet::file::properties::WriterProperties;
 
 use super::format::OutputFormat;
 use super::instants::{as_text, known_to_parquet};
-use crate::ingest::csv_field;
 
 /// Write a whole table.
 ///

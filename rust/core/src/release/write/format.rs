@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use dpsel_exact::Result;
+
 use super::refusal::refused;
-use crate::Result;
 
 /// Formats that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(super) fn compression_of(path: &Path) -> Compression {
 /// The format and compression that a file's extensions name.
 ///
 /// # Errors
-/// [`crate::Error::File`] for other extensions.
+/// [`dpsel_exact::Error::File`] for other extensions.
 pub(super) fn format_of(path: &Path) -> Result<(OutputFormat, Compression)> {
     // Otherwise: no name, and so no extension.
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();

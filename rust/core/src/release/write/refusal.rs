@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::Error;
+use dpsel_exact::Error;
 
 /// The reason if the folder of a path is missing.
 pub(super) const NO_FOLDER: &str = "its folder does not exist; create it first";

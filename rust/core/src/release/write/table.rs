@@ -5,12 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
+use dpsel_exact::Result;
 
 use super::atomic::{create, fill, folder_of, replace};
 use super::encode::write_format;
 use super::format::{Compression, OutputFormat, compression_of, format_of};
 use super::refusal::{NO_FOLDER, failed, refused};
-use crate::Result;
 
 /// Write a table to a file whose extension names the format: `.parquet`, `.csv`, `.ndjson`, `.jsonl`, `.arrow`,
 /// `.feather`, `.ipc`, `.arrows`; the text formats also with `.gz` or `.zst`.
@@ -19,7 +19,7 @@ use crate::Result;
 /// they are written directly.
 ///
 /// # Errors
-/// [`crate::Error::File`] for an unknown extension or when the system refuses; then the path is as it was before.
+/// [`dpsel_exact::Error::File`] for an unknown extension or when the system refuses; then the path is as it was before.
 pub fn write_table(table: &RecordBatch, path: &Path) -> Result<()> {
     let (format, compression) = format_of(path)?;
     replace(path, |out| compressed(compression, out, |mut out| write_format(table, format, &mut out)))
@@ -49,7 +49,7 @@ fn compressed<E: From<io::Error>>(
 /// Write rows of text to a new file, compressed if its name says so. After an error a part of it may stand there.
 ///
 /// # Errors
-/// Those of `write`; [`crate::Error::File`] with the name `shown` when the system refuses.
+/// Those of `write`; [`dpsel_exact::Error::File`] with the name `shown` when the system refuses.
 pub fn write_rows(
     path: &Path,
     shown: &Path,
@@ -70,7 +70,7 @@ pub fn write_rows(
 
 /// Why rows are not written.
 enum Unwritten {
-    Ours(crate::Error),
+    Ours(dpsel_exact::Error),
     System(io::Error),
 }
 
@@ -83,7 +83,7 @@ impl From<io::Error> for Unwritten {
 /// Write a table to an open writer, for example the standard output.
 ///
 /// # Errors
-/// [`crate::Error::File`] with `name` as its path.
+/// [`dpsel_exact::Error::File`] with `name` as its path.
 pub fn write_table_to(
     table: &RecordBatch,
     format: OutputFormat,
@@ -96,7 +96,7 @@ pub fn write_table_to(
 /// Write a text file, whole or not at all, as [`write_table`] does.
 ///
 /// # Errors
-/// [`crate::Error::File`]; then the path is as it was before.
+/// [`dpsel_exact::Error::File`]; then the path is as it was before.
 pub fn write_text_atomically(path: &Path, text: &str) -> Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
 }
@@ -105,7 +105,7 @@ pub fn write_text_atomically(path: &Path, text: &str) -> Result<()> {
 /// do so at once, one writes it.
 ///
 /// # Errors
-/// [`crate::Error::File`].
+/// [`dpsel_exact::Error::File`].
 pub fn create_text(path: &Path, text: &str) -> Result<bool> {
     create(path, |out| out.write_all(text.as_bytes()))
 }
@@ -113,7 +113,7 @@ pub fn create_text(path: &Path, text: &str) -> Result<bool> {
 /// Check that a table can be written to the path, before the work that makes it.
 ///
 /// # Errors
-/// [`crate::Error::File`] for an unknown extension or a folder that does not exist.
+/// [`dpsel_exact::Error::File`] for an unknown extension or a folder that does not exist.
 pub fn check_table_path(path: &Path) -> Result<()> {
     format_of(path)?;
     if path.is_dir() {

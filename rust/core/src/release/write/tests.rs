@@ -10,10 +10,10 @@ use arrow_array::{
     TimestampMicrosecondArray, TimestampSecondArray,
 };
 use arrow_schema::{DataType, Field};
+use dpsel_exact::Error;
 
 use super::atomic::{create, replace};
 use super::{OutputFormat, check_table_path, write_table, write_table_to, write_text_atomically};
-use crate::Error;
 
 fn table(column: ArrayRef) -> RecordBatch {
     RecordBatch::try_from_iter([("item", column)]).unwrap()

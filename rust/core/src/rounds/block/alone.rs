@@ -1,11 +1,11 @@
 //! What is known of an item that one user alone keeps.
 
+use dpsel_exact::{Error, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::deciding::Known;
 use crate::rounds::decision::ItemState;
 use crate::weighting::{Drift, Spread, square};
-use crate::{Error, Result};
 
 type I64 = zerocopy::native_endian::I64;
 

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+
 use super::alone::Alone;
 use super::deciding::Noises;
 use super::packing::{DAMAGED, push, push_number, take, take_number};
 use super::round::BlockRound;
 use super::rows::LEAVE_AT;
-use crate::Result;
-use crate::random::Digest;
 use crate::rounds::selected::Released;
 use crate::weighting::Spread;
 
@@ -55,7 +56,7 @@ impl<N: Copy + Default> AloneItems<N> {
     /// they do.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item that got far more than the norm of a user.
+    /// [`dpsel_exact::Error::Internal`] for an item that got far more than the norm of a user.
     pub(super) fn run(
         &mut self,
         spreads: &[Spread],
@@ -146,7 +147,7 @@ impl<N: Copy + Default> AloneItems<N> {
     /// Read what [`AloneItems::pack_fixed`] wrote, of so many users.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] if it is damaged.
+    /// [`dpsel_exact::Error::Internal`] if it is damaged.
     pub(super) fn read_fixed(&mut self, rest: &mut &[u8], users: usize) -> Result<()> {
         let len = take_number(rest)?;
         take(rest, len, &mut self.digests)?;

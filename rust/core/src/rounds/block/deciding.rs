@@ -1,8 +1,9 @@
 //! Many items of a scored round, decided one after the other, on every engine.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+
 use super::round::BlockRound;
-use crate::Result;
-use crate::random::Digest;
 use crate::rounds::decision::{ItemState, Outcome};
 
 /// Items whose noise is drawn together.

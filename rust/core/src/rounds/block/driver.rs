@@ -1,12 +1,13 @@
 //! The order of scored rounds: the one loop of all engines.
 
+use dpsel_exact::{Error, Result};
+use dpsel_rows::runtime::Control;
+
 use super::items::ItemBlock;
 use super::round::BlockRound;
 use super::shared::Shared;
 use super::users::UserBlock;
 use crate::rounds::selected::Released;
-use crate::runtime::Control;
-use crate::{Error, Result};
 
 /// Released items: those that one user alone keeps, and shared ones by slot.
 pub(crate) type AloneAndShared<N> = (Vec<Released<N>>, Vec<Released<u32>>);

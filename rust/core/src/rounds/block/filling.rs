@@ -1,11 +1,12 @@
 //! Users come into a block one after the other, with the items that they keep.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
+
 use super::rows::MOST_USERS;
 use super::users::{Kept, UserBlock};
-use crate::accounting::L0Bound;
 use crate::bounding::Priorities;
-use crate::numeric::widths::codes;
-use crate::random::{CodedWords, Digest, ReleaseKey};
 use crate::weighting::Budgets;
 
 /// Bounds users, and collects them until they are a block.

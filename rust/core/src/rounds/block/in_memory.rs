@@ -1,8 +1,9 @@
 //! Blocks in memory.
 
+use dpsel_exact::Result;
+use dpsel_rows::runtime::{Control, WEIGHING, parallel};
+
 use super::driver::Blocks;
-use crate::Result;
-use crate::runtime::{Control, WEIGHING, parallel};
 
 /// Blocks in memory, for so many threads.
 #[derive(Debug)]

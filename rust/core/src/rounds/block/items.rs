@@ -2,6 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::Digest;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::Zeroize;
 
@@ -11,9 +14,6 @@ use super::round::BlockRound;
 use super::rows::LEAVE_AT;
 use super::shared::Shared;
 use super::sums::RANGE;
-use crate::Result;
-use crate::numeric::widths::codes;
-use crate::random::Digest;
 use crate::rounds::decision::{ItemState, checked_weight};
 use crate::rounds::selected::Released;
 
@@ -82,7 +82,7 @@ impl ItemBlock {
     /// Decide the items when all users have given. If more than a few are abandoned, these leave.
     ///
     /// # Errors
-    /// [`crate::Error::Capacity`] for more users than noise may be added for; [`crate::Error::Internal`] for an item
+    /// [`dpsel_exact::Error::Capacity`] for more users than noise may be added for; [`dpsel_exact::Error::Internal`] for an item
     /// that is not there.
     pub(crate) fn run(
         &mut self,

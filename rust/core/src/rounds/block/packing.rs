@@ -1,9 +1,8 @@
 //! Blocks as bytes: columns as they are in memory.
 
+use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::{Error, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
-
-use crate::numeric::widths::{codes, index};
-use crate::{Error, Result};
 
 pub(super) const DAMAGED: Error = Error::Internal("blocks of users or items are damaged");
 

@@ -1,10 +1,11 @@
 //! A scored round, for users and items of any block.
 
-use crate::random::{Purpose, ReleaseKey, Words};
+use dpsel_exact::random::{Purpose, ReleaseKey, Words};
+use dpsel_exact::{Error, Result};
+
 use crate::rounds::calibration::Calibration;
 use crate::rounds::decision::ScoredRound;
 use crate::weighting::RoundBudget;
-use crate::{Error, Result};
 
 /// What users may give in a round, and what decides its items.
 #[derive(Debug)]

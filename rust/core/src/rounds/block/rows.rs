@@ -7,12 +7,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::packing::{DAMAGED, ended, push, push_number, take, take_number};
 use super::sums::{RANGE, SlotSums};
-use crate::Result;
-use crate::numeric::widths::codes;
 use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
 /// Users of a block at most. Their numbers have 16 bits.
@@ -102,7 +102,7 @@ impl SharedRows {
     /// Give other slots to the items: `slots` has one for each slot so far. The users are `users`.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item without a slot, or when what users gave is known by row.
+    /// [`dpsel_exact::Error::Internal`] for an item without a slot, or when what users gave is known by row.
     pub(super) fn renumber(&mut self, slots: &[u32], users: usize) -> Result<()> {
         if matches!(self.given, Given::ByRow(_)) {
             return Err(DAMAGED);
@@ -222,7 +222,7 @@ impl SharedRows {
     /// Read what [`SharedRows::pack_fixed`] wrote, of so many users. Nobody has given.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] if it is damaged.
+    /// [`dpsel_exact::Error::Internal`] if it is damaged.
     pub(super) fn read_fixed(&mut self, rest: &mut &[u8], users: usize) -> Result<()> {
         let (binds, tail) = rest.split_first().ok_or(DAMAGED)?;
         *rest = tail;

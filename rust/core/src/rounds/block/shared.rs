@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use dpsel_exact::Result;
 use zeroize::Zeroize;
 
 use super::packing::DAMAGED;
 use super::sums::{RANGE, SlotSums, THREAD_SLOTS};
-use crate::Result;
 use crate::weighting::FULL_IMPORTANCE;
 
 /// The most shared items.
@@ -66,7 +66,7 @@ impl Shared {
     /// Add a weight.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item that is not there.
+    /// [`dpsel_exact::Error::Internal`] for an item that is not there.
     pub(crate) fn add(&mut self, slot: usize, weight: u64) -> Result<()> {
         self.sums.add(slot, weight).ok_or(DAMAGED)
     }

@@ -4,9 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dpsel_rows::runtime::parallel::{self, Idle};
 use zeroize::Zeroize;
-
-use crate::runtime::parallel::{self, Idle};
 
 /// Slots of a range: the place in it has a byte, and what is known of so many fits the fastest cache.
 pub(in crate::rounds) const RANGE: usize = 1 << u8::BITS;

@@ -1,12 +1,13 @@
 //! A block of users: they give, and the items that they alone keep are decided.
 
+use dpsel_exact::Result;
+use dpsel_exact::random::Digest;
+
 use super::alone_items::AloneItems;
 use super::packing::{Block, DAMAGED, ended, push, push_number, take, take_number};
 use super::round::BlockRound;
 use super::rows::SharedRows;
 use super::shared::Shared;
-use crate::Result;
-use crate::random::Digest;
 use crate::rounds::selected::Released;
 use crate::weighting::{Budgets, Spread};
 
@@ -64,7 +65,7 @@ impl<N: Copy + Default> UserBlock<N> {
     /// more than a few.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item that got far more than the norm of a user, or that is not there.
+    /// [`dpsel_exact::Error::Internal`] for an item that got far more than the norm of a user, or that is not there.
     pub(crate) fn run(
         &mut self,
         round: &BlockRound,
@@ -87,7 +88,7 @@ impl<N: Copy + Default> UserBlock<N> {
     /// Give other slots to shared items: `slots` has one for each slot so far. This is once, before the second round.
     ///
     /// # Errors
-    /// [`crate::Error::Internal`] for an item without a slot, or later.
+    /// [`dpsel_exact::Error::Internal`] for an item without a slot, or later.
     pub(crate) fn renumber(&mut self, slots: &[u32]) -> Result<()> {
         self.rows.renumber(slots, self.budgets.len())
     }

@@ -3,9 +3,10 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use dpsel_rows::runtime::parallel;
+
 use crate::bounding::KeptPiece;
 use crate::rounds::block::MOST_USERS;
-use crate::runtime::parallel;
 
 /// A part takes no more users when it has some number of rows between these.
 const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 18 };
@@ -66,12 +67,13 @@ pub(super) fn divide_users(pieces: Vec<KeptPiece>, enough: usize) -> Vec<KeptPar
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::ReleaseKey;
+    use dpsel_rows::contributions::testing::contributions;
+    use dpsel_rows::runtime::Control;
+
     use super::*;
-    use crate::accounting::L0Bound;
     use crate::bounding::BoundedContributions;
-    use crate::contributions::testing::contributions;
-    use crate::random::ReleaseKey;
-    use crate::runtime::Control;
 
     #[test]
     fn every_user_is_in_one_part_with_its_items() {

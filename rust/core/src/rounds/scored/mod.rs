@@ -9,17 +9,17 @@ mod slots;
 mod tests;
 mod users;
 
+use dpsel_exact::Result;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_rows::contributions::{ItemCode, Totals};
+use dpsel_rows::runtime::{Control, parallel};
 use users::InBlocks;
 
 use super::block::{ALONE_BYTES, BlockRound, Driver, ITEM_BYTES, InMemory, RANGE};
 use super::calibration::Calibration;
 use super::scoring::Publish;
 use super::selected::Selected;
-use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::contributions::{ItemCode, Totals};
-use crate::random::ReleaseKey;
-use crate::runtime::{Control, parallel};
 use crate::weighting::Drift;
 
 /// Bytes for each item code that one user alone keeps, or several: in the last case also the code of its slot.
@@ -42,7 +42,7 @@ pub(super) fn bytes(totals: Totals, control: &Control) -> usize {
 /// No item moves up from a user's reserve, so reserves are dropped. Items only leave.
 ///
 /// # Errors
-/// Interruption; the limit of memory; [`crate::Error::Internal`] for rounds that are not scored, or weights far beyond a
+/// Interruption; the limit of memory; [`dpsel_exact::Error::Internal`] for rounds that are not scored, or weights far beyond a
 /// user's norm.
 pub(super) fn score_rounds(
     contributions: BoundedContributions,

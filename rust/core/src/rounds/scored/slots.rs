@@ -6,8 +6,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use dpsel_rows::runtime::parallel;
+
 use crate::bounding::KeptPiece;
-use crate::runtime::parallel;
 
 /// Threads that count users at most: each has a byte for every item code.
 const COUNTING: usize = 4;
@@ -118,12 +119,13 @@ fn added(mut all: Vec<u8>, more: Vec<u8>) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::ReleaseKey;
+    use dpsel_rows::contributions::testing::contributions;
+    use dpsel_rows::runtime::Control;
+
     use super::*;
-    use crate::accounting::L0Bound;
     use crate::bounding::BoundedContributions;
-    use crate::contributions::testing::contributions;
-    use crate::random::ReleaseKey;
-    use crate::runtime::Control;
 
     /// Items with one user, with some, and with more than a byte can count, counted by several threads.
     #[test]

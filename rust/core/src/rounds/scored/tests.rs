@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::random::Digest;
+use dpsel_exact::random::{Purpose, Words};
+use dpsel_rows::contributions::ItemCode;
+use dpsel_rows::contributions::testing::contributions;
 use proptest::prelude::*;
 
 use super::*;
-use crate::accounting::L0Bound;
-use crate::contributions::ItemCode;
-use crate::contributions::testing::contributions;
-use crate::noise::{Noise, Threshold};
-use crate::random::Digest;
-use crate::random::{Purpose, Words};
 use crate::rounds::block::UserBlock;
 use crate::rounds::block::{Shared, THREAD_SLOTS};
 use crate::rounds::decision::{ItemState, Outcome, ScoredRound};
 use crate::rounds::selected::Released;
 use crate::rounds::{NoiseCheck, Round, Rule, Scoring, UserSize};
-use crate::weighting::{Budget, Drift, FULL_IMPORTANCE, SHARES, UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{Budget, Drift, FULL_IMPORTANCE, SHARES, Weighting};
 
 type Table = Vec<(u64, u64)>;
 

@@ -1,15 +1,16 @@
 //! Users become blocks, as do the items that they share.
 
+use dpsel_exact::numeric::widths::codes;
+use dpsel_rows::contributions::{Digests, Keys, Vocabulary};
+use dpsel_rows::runtime::Control;
+use dpsel_rows::runtime::parallel::{self, Idle};
+
 use super::division::{KeptPart, divide_users, enough_rows};
 use super::slots::Slots;
 use crate::bounding::KeptPiece;
-use crate::contributions::{Digests, Keys, Vocabulary};
-use crate::numeric::widths::codes;
 use crate::rounds::block::{
     BLOCK_ITEMS, ItemBlock, Kept, MOST_USERS, RANGE, ROW_BYTES, Shared, THREAD_SLOTS, UserBlock,
 };
-use crate::runtime::Control;
-use crate::runtime::parallel::{self, Idle};
 use crate::weighting::Budgets;
 
 /// Users and the items that they share, before the first round.

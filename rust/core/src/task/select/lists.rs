@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow_array::RecordBatch;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{self, Contributions, ItemCode, Vocabulary};
+use dpsel_rows::ingest::{ColumnLayout, PublicList, sorted};
+use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
-use crate::contributions::{self, Contributions, ItemCode, Vocabulary};
 use crate::counting::Counted;
-use crate::ingest::{ColumnLayout, PublicList, sorted};
-use crate::random::{Digest, ReleaseKey};
 use crate::release::{PublicItems, with_public};
-use crate::runtime::Control;
-use crate::{Error, Result};
 
 /// The names of the lists in errors.
 const EXCLUDE: &str = "exclude=";

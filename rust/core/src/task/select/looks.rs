@@ -1,11 +1,12 @@
 //! Requests whose mechanism or limit follows from a noisy look at the data.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::{Error, Result};
+
 use super::request::SelectRequest;
-use crate::accounting::L0Bound;
 use crate::look::Quantile;
 use crate::mechanisms::{ByLength, Lists, MechanismSpec};
 use crate::rounds::Calibration;
-use crate::{Error, Result};
 
 impl SelectRequest {
     /// Whether a look at the data comes first.

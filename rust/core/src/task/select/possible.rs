@@ -1,11 +1,12 @@
 //! The requests between which a look at the data may choose, all of them calibrated before any row is read.
 
+use dpsel_exact::Result;
+use dpsel_rows::contributions::Totals;
+use dpsel_rows::runtime::Control;
+
 use super::request::SelectRequest;
-use crate::Result;
-use crate::contributions::Totals;
 use crate::counting::Holdings;
 use crate::rounds;
-use crate::runtime::Control;
 use crate::task::calibrated::{Calibrated, CalibratedSelect};
 
 /// The request, or those between which a look chooses.

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::accounting::{L0Bound, Privacy};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::ItemOrder;
+use dpsel_rows::ingest::{Columns, Prior, PublicList};
+use dpsel_rows::runtime::Remembered;
 use serde::{Deserialize, Serialize};
 
 use super::weights::{check_slack, reserve_for_weights};
-use crate::accounting::{L0Bound, Privacy};
-use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
-use crate::ingest::{Columns, Prior, PublicList};
 use crate::look::Quantile;
 use crate::mechanisms::{MechanismSpec, NoisyWeights, blamed};
 use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered};
-use crate::runtime::Remembered;
-use crate::{Error, Result};
 
 /// The parameters that determine a calibration.
 type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>, Option<Quantile>);
@@ -262,9 +262,10 @@ fn is_one(users: &u32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::RELEASE_SLACK;
+
     use super::super::weights::weights_slack;
     use super::*;
-    use crate::accounting::RELEASE_SLACK;
     use crate::mechanisms::Steered;
 
     fn request(delta: f64, with_weights: bool) -> SelectRequest {

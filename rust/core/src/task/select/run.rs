@@ -1,29 +1,29 @@
 //! Partition selection: its steps in order, on any engine.
 
 use arrow_array::RecordBatch;
+use dpsel_exact::random::{Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions;
+use dpsel_rows::ingest::{OpenSource, Source};
+use dpsel_rows::runtime::{Control, PHASES};
 
 use super::lists::PublicLists;
 use super::possible::Possible;
 use super::request::SelectRequest;
-use crate::contributions;
-use crate::ingest::{OpenSource, Source};
 use crate::look::{Quantile, noisy_users};
-use crate::random::{Purpose, ReleaseKey};
 use crate::release::{Beside, Numbers, publish_columns};
-use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{CalibratedSelect, Enforced};
 use crate::task::held::{AfterRounds, Engine, Plan};
 use crate::task::in_memory::MemoryEngine;
 use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
-use crate::{Error, Result};
 
 /// Reads the rows, runs the mechanism, and returns the release.
 ///
 /// The result is a function of the set of rows, the request and the key alone (law 1).
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub fn select_partitions(
     source: Source,
     request: &SelectRequest,
@@ -36,7 +36,7 @@ pub fn select_partitions(
 /// The same on any engine.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub(crate) fn select_on(
     engine: &dyn Engine,
     source: Source,

@@ -1,10 +1,11 @@
 //! What the publication of noisy weights takes of delta.
 
-use crate::accounting::{L0Bound, Privacy, RELEASE_SLACK};
-use crate::noise::Noise;
-use crate::numeric::{Interval, add_up, mul_up, sub_down};
+use dpsel_exact::accounting::{L0Bound, Privacy, RELEASE_SLACK};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::{Interval, add_up, mul_up, sub_down};
+use dpsel_exact::{Error, Result};
+
 use crate::rounds::{Calibration, Round};
-use crate::{Error, Result};
 
 /// The largest part of delta that may be reserved for publishing weights.
 const WEIGHTS_SHARE: f64 = 1.0 / 1024.0;

@@ -1,10 +1,11 @@
 //! The draw from counts, which every source of counts shares.
 
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
+
 use super::request::{PublishedCounts, TopKRequest, too_few};
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::task::calibrated::{Calibrated, CalibratedTopK};
 use crate::top_k::{Counts, Pick, Place, TopKCalibration, gaussian, laplace};
-use crate::{Error, Result};
 
 /// Draw from counts: the place of each item of the answer, and its noisy count if asked for.
 ///

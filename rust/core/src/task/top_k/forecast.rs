@@ -1,8 +1,9 @@
 //! A forecast without data: how much an answer can lose.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::Interval;
+
 use super::request::TopKRequest;
-use crate::Result;
-use crate::numeric::Interval;
 
 /// An upper bound of the loss of an answer among `items` items. It holds with `probability`. Mechanisms without such a
 /// bound give `None`.

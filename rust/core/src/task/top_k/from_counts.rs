@@ -1,12 +1,13 @@
 //! A top-k from counts, whose items are known by position.
 
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
+
 use super::draw::draw;
 use super::request::{Domain, TopKRequest};
-use crate::random::ReleaseKey;
 use crate::task::calibrated::{Calibrated, Enforced};
 use crate::task::report::Report;
 use crate::top_k::{Counts, Place};
-use crate::{Error, Result};
 
 /// The answer from a vector of counts. An item is its position; items of a sized domain that have no position are
 /// `None`. An answer without an order is sorted by position.

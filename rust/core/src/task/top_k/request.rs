@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::accounting::{Cost, L0Bound, Privacy, conversion};
+use dpsel_exact::numeric::{at_least, div_down, mul_up};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::ingest::{Columns, PublicList};
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Cost, L0Bound, Privacy, conversion};
-use crate::ingest::{Columns, PublicList};
-use crate::numeric::{at_least, div_down, mul_up};
 use crate::top_k::{Neighbours, Parameters, TopKCalibration, TopKSpec, checked_rate, checked_square_rate};
-use crate::{Error, Result};
 
 /// Name of the column of ranks.
 pub(super) const RANK_COLUMN: &str = "rank";

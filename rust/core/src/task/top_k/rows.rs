@@ -4,15 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch, UInt32Array};
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::{self, Contributions, RowOrder, Totals};
+use dpsel_rows::ingest::{Columns, ListedTypes, OpenSource, Source, sorted};
+use dpsel_rows::runtime::{Control, PHASES};
 
 use super::draw::{check_size, draw};
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest};
-use crate::contributions::{self, Contributions, RowOrder, Totals};
-use crate::ingest::{Columns, ListedTypes, OpenSource, Source, sorted};
-use crate::random::{Digest, ReleaseKey};
 use crate::release::with_column;
 use crate::rounds;
-use crate::runtime::{Control, PHASES};
 use crate::task::calibrated::{Calibrated, CalibratedTopK, Enforced};
 use crate::task::held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 use crate::task::in_memory::{MemoryEngine, held_items, named};
@@ -20,7 +21,6 @@ use crate::task::job::JobSpec;
 use crate::task::report::{Release, Report};
 use crate::task::select::PublicLists;
 use crate::top_k::{Counts, Place};
-use crate::{Error, Result};
 
 /// Reads the rows, counts the users of each item, and draws the answer.
 ///
@@ -28,7 +28,7 @@ use crate::{Error, Result};
 /// none, the types of the list.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub fn top_k_from_rows(
     source: Source,
     request: &TopKRequest,
@@ -41,7 +41,7 @@ pub fn top_k_from_rows(
 /// The same on any engine.
 ///
 /// # Errors
-/// See [`crate::Error`].
+/// See [`dpsel_exact::Error`].
 pub(crate) fn top_k_on(
     engine: &dyn Engine,
     source: Source,

@@ -8,14 +8,15 @@
 //! The maximum over all (t, k) is certified by rectangles: both expressions fall in p and grow in mu; p falls in t and
 //! grows in k; mu falls in t and grows in k. So the corner values bound a rectangle, and uncertain ones are split.
 
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::accounting::gaussian::{delta_upper, smallest_sigma};
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::{Interval, UNIT, add_down, add_up, mul_up, sub_down};
+use dpsel_exact::{Error, Result};
+
 use super::super::Noisy;
 use super::{geometric_middle, noise_tail, novel_items_within, smallest_threshold};
-use crate::accounting::L0Bound;
-use crate::accounting::gaussian::{delta_upper, smallest_sigma};
-use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, UNIT, add_down, add_up, mul_up, sub_down};
 use crate::weighting::{L2Norm, PolicyL2, Weighting};
-use crate::{Error, Result};
 
 /// Rectangles tried before a calibration counts as not certified: a bound on time, never on privacy.
 const MOST_RECTANGLES: u32 = 20_000;

@@ -114,7 +114,8 @@ fn divergence(round: Noisy, weighting: Weighting, epsilon: f64, k: u32, novel: u
     let q = noise_tail(round.noise, i128::from(round.threshold.steps()) - i128::from(units)).middle();
     let log_p = f64::from(novel) * libm::log1p(-q);
     let mu = f64::from(k - novel).sqrt() * units as f64 / UNIT as f64 / sigma;
-    let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
+    let gauss =
+        |e: f64| dpsel_exact::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
     let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
     with_user.max(gauss(epsilon + log_p))
 }
@@ -178,7 +179,7 @@ proptest! {
             let missing = round.threshold.steps() - (a * UNIT as f64) as i64;
             let log_p = f64::from(t) * libm::log1p(-noise_tail(round.noise, missing.into()).middle());
             let mu = (policy.norm().lo().powi(2) - f64::from(t) * a * a).max(0.0).sqrt() / sigma;
-            let gauss = |e: f64| crate::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
+            let gauss = |e: f64| dpsel_exact::accounting::gaussian::delta(Interval::point(e), Interval::point(mu)).middle();
             let with_user = -libm::expm1(log_p) + libm::exp(log_p) * gauss(epsilon - log_p);
             prop_assert!(with_user <= delta * (1.0 + 1e-6) && gauss(epsilon + log_p) <= delta * (1.0 + 1e-6));
         }

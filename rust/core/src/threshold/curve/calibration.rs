@@ -1,13 +1,14 @@
 //! From (epsilon, delta) to curves.
 
+use dpsel_exact::accounting::gaussian::approximate_mu;
+use dpsel_exact::accounting::{L0Bound, minimise};
+use dpsel_exact::numeric::{UNIT, div_up, mul_down, sqrt_up, sub_down};
+use dpsel_exact::{Error, Result};
+
 use super::kind::{CurveKind, CurveSpec};
 use super::region::divergence_beside;
 use super::words::Curve;
-use crate::accounting::gaussian::approximate_mu;
-use crate::accounting::{L0Bound, minimise};
-use crate::numeric::{UNIT, div_up, mul_down, sqrt_up, sub_down};
 use crate::weighting::Weighting;
-use crate::{Error, Result};
 
 /// The most quanta that one unit of weight is divided into for precision alone.
 const FINEST: f64 = 256.0;

@@ -5,14 +5,15 @@
 //! lines between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is
 //! a parabola, because near the weight 0 a small change has to cost its square.
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::index;
+use dpsel_exact::numeric::{Interval, mul_down};
+
 use super::kind::out_of_range;
 use super::l2::L2;
 use super::probability::Probability;
 use super::region::{Point, point_for};
 use super::table::Constraint;
-use crate::Result;
-use crate::numeric::widths::index;
-use crate::numeric::{Interval, mul_down};
 
 /// Changes of up to this number of quanta are bounded by the slope.
 pub(super) const LOCAL: usize = 4;
@@ -53,7 +54,7 @@ impl Continuous {
     /// points rise and their divergences fall.
     ///
     /// # Errors
-    /// [`crate::Error::Calibration`] if parameters are out of range.
+    /// [`dpsel_exact::Error::Calibration`] if parameters are out of range.
     pub(super) fn new(alpha: f64, points: &[Point], norm: u64, quantum: u64) -> Result<(Self, usize)> {
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return Err(out_of_range()) };
         let square = (Interval::integer(quantum.into()) / Interval::integer(norm.into())).square();
@@ -247,9 +248,10 @@ impl Continuous {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::numeric::UNIT;
+
     use super::super::{region, table};
     use super::*;
-    use crate::numeric::UNIT;
 
     /// Straight lines mix pairs with an entry and with the one after it: both have to keep to one point.
     #[test]

@@ -1,9 +1,8 @@
 //! Release curves by their parameters.
 
+use dpsel_exact::Error;
+use dpsel_exact::numeric::UNIT;
 use serde::{Deserialize, Serialize};
-
-use crate::Error;
-use crate::numeric::UNIT;
 
 /// A curve by its parameters, from which its table follows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! The constraint of the L1 curve: a change by a costs (epsilon a, delta a). Where the only change is a whole unit, the
 //! two directions may have an epsilon each.
 
+use dpsel_exact::numeric::{Interval, mul_down};
+
 use super::probability::Probability;
 use super::table::Constraint;
-use crate::numeric::{Interval, mul_down};
 
 /// The allowance of a change: e^(epsilon a) - 1 for either direction and delta a, all rounded down.
 #[derive(Debug, Clone, Copy)]

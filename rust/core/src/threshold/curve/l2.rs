@@ -1,9 +1,10 @@
 //! The constraint of the L2 curve: a change by a costs (delta a^2)-approximate (alpha, divergence a^2)-Renyi DP.
 
+use dpsel_exact::accounting::root;
+use dpsel_exact::numeric::{Interval, mul_down};
+
 use super::probability::Probability;
 use super::table::Constraint;
-use crate::accounting::root;
-use crate::numeric::{Interval, mul_down};
 
 /// The allowance of a change.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Probabilities that a 128-bit word can decide exactly.
 
-use crate::numeric::{Interval, add_down, add_up, sub_up};
+use dpsel_exact::numeric::{Interval, add_down, add_up, sub_up};
 
 /// 2^128, the number of words.
 const WORDS: f64 = 2.0 * (1_u128 << 127) as f64;

@@ -3,10 +3,11 @@
 //! These points are a convex set, and users spend the sum of the costs of their changes. So each pair of probabilities
 //! may choose a point of its own. Proof: `docs/algorithms/release_curves.md`, section 6.
 
+use dpsel_exact::numeric::{Interval, mul_down};
+
 use super::l2::L2;
 use super::probability::Probability;
 use super::table::Constraint;
-use crate::numeric::{Interval, mul_down};
 
 /// The parts of delta that are left to the divergence; after them comes the point without divergence.
 const PARTS: [f64; 14] =

@@ -1,7 +1,8 @@
 //! The largest curve under a constraint, entry by entry.
 
+use dpsel_exact::{Error, Result};
+
 use super::probability::Probability;
-use crate::{Error, Result};
 
 /// The most entries of a curve.
 const MOST_ENTRIES: usize = 1 << 21;

@@ -2,10 +2,11 @@ mod continuous;
 mod exact;
 mod users;
 
+use dpsel_exact::Error;
+use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::{UNIT, mul_down};
+
 use super::*;
-use crate::Error;
-use crate::accounting::L0Bound;
-use crate::numeric::{UNIT, mul_down};
 use crate::weighting::Weighting;
 
 fn l2_rounds(epsilon: f64, delta: f64, items: u64, shares: &[f64]) -> Vec<CurveSpec> {

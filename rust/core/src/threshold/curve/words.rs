@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::UNIT;
+use dpsel_rows::runtime::Remembered;
+
 use super::continuous::Continuous;
 use super::kind::{CurveKind, out_of_range};
 use super::l1::L1;
@@ -9,9 +13,6 @@ use super::l2::L2;
 use super::probability::Probability;
 use super::region::{self, Point, Region};
 use super::table;
-use crate::Result;
-use crate::numeric::UNIT;
-use crate::runtime::Remembered;
 
 /// The table of a curve: how many of the 2^128 words release an item.
 #[derive(Debug)]

@@ -3,15 +3,15 @@
 //! Theorem: adaptive composition of an (epsilon1, delta)-DP selection and an epsilon2-DP top-k on what it released
 //! (after Dick, Joseph and Raman 2026). Page: `docs/algorithms/discover.md`.
 
+use dpsel_exact::accounting::{Guarantee, Privacy};
+use dpsel_exact::numeric::{Interval, mul_down, sub_down};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Joint, JointSet, Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::accounting::{Guarantee, Privacy};
 use crate::mechanisms::{Mechanism, Sips};
-use crate::numeric::{Interval, mul_down, sub_down};
-use crate::random::ReleaseKey;
 use crate::top_k::ranking::Counts;
-use crate::{Error, Result};
 
 /// Selection, then top-k.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -4,12 +4,12 @@
 //! noise of rate r = 2 g m is kept with probability e^-(g (|y| - m)^2), whatever m is. m is next to the standard
 //! deviation, and a fraction of few digits, so that r is exact. Proof: `docs/algorithms/published_counts.md`.
 
+use dpsel_exact::numeric::{Bits, Enclosure, Interval, Uniform, exact_parts};
+use dpsel_exact::{Error, Result};
 use num_bigint::{BigInt, BigUint};
 
-use crate::numeric::{Bits, Enclosure, Interval, Uniform, exact_parts};
 use crate::top_k::draws::discrete_laplace::laplace;
 use crate::top_k::draws::loss_levels::RATES;
-use crate::{Error, Result};
 
 /// Binary digits of g; m has `DIGITS` more, and the product of both is exact.
 const SQUARE_DIGITS: u32 = 32;

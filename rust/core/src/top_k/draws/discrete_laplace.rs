@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use dpsel_exact::numeric::{Bits, Scaled, geometric};
+use dpsel_exact::random::{Coins, Digest, ItemBits, Purpose, ReleaseKey, Words};
 use num_bigint::BigUint;
 use num_traits::Pow;
 
-use crate::numeric::{Bits, Scaled, geometric};
-use crate::random::{Coins, Digest, ItemBits, Purpose, ReleaseKey, Words};
 use crate::top_k::draws::loss_levels::{LevelLaw, Levels, half_life};
 
 /// Discrete Laplace noise: the probability of z is proportional to e^-(`rate` |z|).

@@ -11,11 +11,10 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::f64::consts::{LN_2, LOG2_E};
 
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
+use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
-
-use crate::numeric::widths::clipped;
-use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
-use crate::random::Coins;
 
 /// The sizes M(l) and the rate.
 pub(in crate::top_k) trait LevelLaw {

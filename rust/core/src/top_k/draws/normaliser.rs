@@ -6,9 +6,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use dpsel_exact::numeric::Enclosure;
 use num_bigint::BigUint;
 
-use crate::numeric::Enclosure;
 use crate::top_k::draws::loss_levels::LevelLaw;
 
 /// Two integers that enclose the total mass times 2^`bits`. Their distance is at most 2^-`narrow` of the mass, or the

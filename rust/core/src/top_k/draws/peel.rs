@@ -1,9 +1,9 @@
 //! One item at a time: exact draws of the exponential mechanism and of permute-and-flip among the items that are left.
 
+use dpsel_exact::numeric::{Bits, Scaled};
+use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::numeric::{Bits, Scaled};
-use crate::random::Coins;
 use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
 use crate::top_k::ranking::Ranking;
 

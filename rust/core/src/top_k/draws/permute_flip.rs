@@ -9,9 +9,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::f64::consts::LN_2;
 
-use crate::numeric::widths::index;
-use crate::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
-use crate::random::Coins;
+use dpsel_exact::numeric::widths::index;
+use dpsel_exact::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
+use dpsel_exact::random::Coins;
+
 use crate::top_k::draws::peel::{Picked, threshold};
 use crate::top_k::ranking::Ranking;
 

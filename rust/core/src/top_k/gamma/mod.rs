@@ -3,14 +3,14 @@
 //! Theorem: counts change by at most 1 each, so max |z| changes by at most 1 (the maximum-norm mechanism of Steinke and
 //! Ullman 2017, on integers). The noisy counts come at no further cost. Page: `docs/algorithms/gamma.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::Guarantee;
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use serde::{Deserialize, Serialize};
 
 use super::mechanism::divided;
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::Result;
-use crate::accounting::Guarantee;
-use crate::numeric::Interval;
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::discrete_laplace::{Radius, largest_noisy, within};
 use crate::top_k::ranking::{Counts, Place};
 

@@ -3,14 +3,14 @@
 //! Theorem: each pick has bounded range epsilon0, so k of them are k epsilon0^2 / 8-zCDP (Durfee and Rogers 2019; Cesar
 //! and Rogers 2021), and also k epsilon0-DP. Page: `docs/algorithms/gumbel_peel.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, Privacy, conversion};
+use dpsel_exact::numeric::{Interval, div_down, mul_down, sqrt_down};
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log_picks, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::Result;
-use crate::accounting::{Guarantee, Privacy, conversion};
-use crate::numeric::{Interval, div_down, mul_down, sqrt_down};
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::peel::{peel, pick_horizon};
 use crate::top_k::ranking::{Counts, Ranking};
 

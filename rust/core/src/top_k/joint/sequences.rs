@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
+use dpsel_exact::numeric::{Bits, Scaled};
+use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::numeric::{Bits, Scaled};
-use crate::random::Coins;
 use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
 use crate::top_k::ranking::Ranking;
 

@@ -6,18 +6,18 @@
 
 mod sets;
 
+use dpsel_exact::accounting::Guarantee;
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::accounting::Guarantee;
-use crate::numeric::Interval;
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::ranking::{Counts, Ranking};
 
 pub(super) use sets::{Sets, set_horizon};
 
-use crate::{Error, Result};
+use dpsel_exact::{Error, Result};
 
 /// The most items of a set: each evaluation of its sizes takes k^2 multiplications.
 const MAX_K: u32 = 10_000;

@@ -6,12 +6,12 @@
 //! G(l) = 1 + sum over h < k of C(H(c_(h+1) - l) - (h + 1), k - h) sets have a gap of at most l. Proof:
 //! `docs/algorithms/joint_set.md`.
 
+use dpsel_exact::numeric::widths::index;
+use dpsel_exact::numeric::{Interval, Scaled, Uniform};
+use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use crate::numeric::widths::index;
-use crate::numeric::{Interval, Scaled, Uniform};
-use crate::random::Coins;
 use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
 use crate::top_k::draws::peel::threshold;
 use crate::top_k::draws::permute_flip::subset;
@@ -68,7 +68,7 @@ impl<'a> Sets<'a> {
         let place = Interval::new(low.lo(), high.hi()).clamp(0.0, 1.0);
         let mut before = Scaled::integer(1);
         let part = |sum: Scaled| sum.share_of(total);
-        if !crate::numeric::forced_slow() {
+        if !dpsel_exact::numeric::forced_slow() {
             if place.hi() <= part(before).lo() {
                 return None;
             }

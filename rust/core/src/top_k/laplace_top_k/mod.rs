@@ -4,14 +4,14 @@
 //! epsilon, and the counts of the answer come at no further cost. Without, scale k / epsilon makes the ordered items
 //! alone epsilon-DP (Ding, Wang, Zhang and Kifer 2019), but not their counts. Page: `docs/algorithms/laplace_top_k.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::Guarantee;
+use dpsel_exact::numeric::{Interval, at_least, div_down};
+use dpsel_exact::random::ReleaseKey;
 use serde::{Deserialize, Serialize};
 
 use super::gamma::noisy_pick;
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::Result;
-use crate::accounting::Guarantee;
-use crate::numeric::{Interval, at_least, div_down};
-use crate::random::ReleaseKey;
 use crate::top_k::draws::discrete_laplace::{laplace, largest_noisy};
 use crate::top_k::ranking::Counts;
 

@@ -4,16 +4,16 @@
 //! composition" (2019), with the proof and constants of `docs/algorithms/limit_domain.md`. Nobody has to name the
 //! items.
 
+use dpsel_exact::accounting::{Guarantee, Privacy};
+use dpsel_exact::numeric::{Interval, div_down, mul_up, sub_down};
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::gumbel_peel::{Conversion, per_pick};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::accounting::{Guarantee, Privacy};
-use crate::numeric::{Interval, div_down, mul_up, sub_down};
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::peel::{Pick as Draw, Picked, pick_horizon};
 use crate::top_k::ranking::{Counts, Place, Ranking};
-use crate::{Error, Result};
 
 /// Top-k without a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -6,14 +6,14 @@
 
 mod sequences;
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::Guarantee;
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log_sequences, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::Result;
-use crate::accounting::Guarantee;
-use crate::numeric::Interval;
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::ranking::{Counts, Ranking};
 
 pub(super) use sequences::flip_sequences;

@@ -7,10 +7,10 @@
 
 use std::collections::HashSet;
 
+use dpsel_exact::numeric::{Enclosure, Exponential, Interval, Scaled, forced_slow};
+use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::numeric::{Enclosure, Exponential, Interval, Scaled, forced_slow};
-use crate::random::Coins;
 use crate::top_k::draws::loss_levels::{LevelLaw, Levels};
 use crate::top_k::draws::normaliser::mass;
 use crate::top_k::joint::Sequences;

@@ -4,14 +4,14 @@
 //! (`McKenna` and Sheldon 2020, Theorem 1, with the factor 2 saved by monotonicity), and k of them are k epsilon0-DP.
 //! Page: `docs/algorithms/permute_flip_peel.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::Guarantee;
+use dpsel_exact::numeric::{Interval, div_down};
+use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log_picks, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::Result;
-use crate::accounting::Guarantee;
-use crate::numeric::{Interval, div_down};
-use crate::random::{Coins, Purpose, ReleaseKey};
 use crate::top_k::draws::peel::pick_horizon;
 use crate::top_k::draws::permute_flip::flip_and_peel;
 use crate::top_k::ranking::{Counts, Ranking};

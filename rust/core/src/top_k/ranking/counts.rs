@@ -1,7 +1,7 @@
 //! The counts that a top-k starts from.
 
-use crate::random::Digest;
-use crate::{Error, Result};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
 
 /// The largest count, and the negative of the smallest.
 pub const MAX_COUNT: i64 = 1 << 62;

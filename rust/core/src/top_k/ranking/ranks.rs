@@ -7,10 +7,11 @@ use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use dpsel_exact::numeric::widths::{clipped, index};
+use dpsel_exact::random::Digest;
+
 use super::counts::{Counts, MAX_COUNT, Place};
 use super::window::Window;
-use crate::numeric::widths::{clipped, index};
-use crate::random::Digest;
 
 /// A count and its position; sorted, these are by descending count, and equal ones by position.
 type Entry = (Reverse<i64>, usize);

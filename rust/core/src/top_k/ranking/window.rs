@@ -1,7 +1,7 @@
 //! The counts in a range of values, tabulated by segment of the input: how many have at least a value, and where the
 //! n-th one with a value is, without a sort.
 
-use crate::numeric::widths::{codes, index};
+use dpsel_exact::numeric::widths::{codes, index};
 
 /// The least length of a segment.
 const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };

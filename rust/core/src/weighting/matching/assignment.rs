@@ -4,10 +4,11 @@
 //! search goes from item to item. It looks for a holder of the item who is free, or who can leave its item because that
 //! item finds another holder, and so on.
 
+use dpsel_exact::Result;
+use dpsel_rows::runtime::Control;
+
 use super::holders::Holders;
 use super::user_number::UserNumber;
-use crate::Result;
-use crate::runtime::Control;
 
 /// Stands for no item: the user fills no slot.
 const FREE: u32 = u32::MAX;

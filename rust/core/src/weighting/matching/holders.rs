@@ -1,11 +1,12 @@
 //! The users of each item: the kept items of all users, turned around.
 
+use dpsel_exact::Result;
+use dpsel_rows::runtime::Control;
+use dpsel_rows::runtime::memory::Array;
+
 use super::places::Places;
 use super::user_number::UserNumber;
-use crate::Result;
 use crate::bounding::BoundedContributions;
-use crate::runtime::Control;
-use crate::runtime::memory::Array;
 
 /// The users who keep each item. Items are numbered by their turns.
 #[derive(Debug)]
@@ -79,11 +80,12 @@ impl<N: UserNumber> Holders<N> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::ReleaseKey;
+    use dpsel_rows::contributions::testing::contributions;
+
     use super::super::offers::Offers;
     use super::*;
-    use crate::accounting::L0Bound;
-    use crate::contributions::testing::contributions;
-    use crate::random::ReleaseKey;
     use crate::weighting::order::Visits;
 
     fn each_item_has_its_users<N: UserNumber>(is_wide: bool) {

@@ -10,6 +10,10 @@ mod offers;
 mod places;
 mod user_number;
 
+use dpsel_exact::Result;
+use dpsel_exact::numeric::UNIT;
+use dpsel_rows::contributions::Totals;
+use dpsel_rows::runtime::{Control, TALLIED, WEIGHING};
 use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
@@ -19,10 +23,6 @@ use self::places::Places;
 use self::user_number::UserNumber;
 use super::histogram::WeightHistogram;
 use super::order::Visits;
-use crate::Result;
-use crate::contributions::Totals;
-use crate::numeric::UNIT;
-use crate::runtime::{Control, TALLIED, WEIGHING};
 
 /// The slots of every item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,11 +150,12 @@ fn charge(visits: Visits<'_>) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::ReleaseKey;
+    use dpsel_rows::contributions::testing::contributions;
+
     use super::*;
-    use crate::accounting::L0Bound;
     use crate::bounding::BoundedContributions;
-    use crate::contributions::testing::contributions;
-    use crate::random::ReleaseKey;
 
     /// Other tests have too few users for the wider numbers.
     #[test]

@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 
-use crate::Result;
-use crate::contributions::{ItemCode, Vocabulary};
-use crate::numeric::widths::clipped;
-use crate::random::{Digest, code_of, order_ties, with_code};
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::random::{Digest, code_of, order_ties, with_code};
+use dpsel_rows::contributions::{ItemCode, Vocabulary};
+
 use crate::weighting::order::Visits;
 
 /// Items that somebody keeps, in the order of their turns, and how many users keep each.
@@ -76,12 +77,13 @@ fn held_words(counts: &[u32], vocabulary: &Vocabulary) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::{ReleaseKey, agree};
+    use dpsel_rows::contributions::testing::contributions;
+    use dpsel_rows::runtime::Control;
+
     use super::*;
-    use crate::accounting::L0Bound;
     use crate::bounding::BoundedContributions;
-    use crate::contributions::testing::contributions;
-    use crate::random::{ReleaseKey, agree};
-    use crate::runtime::Control;
 
     /// So many items that some digests agree in all bits that are sorted with the codes.
     #[test]

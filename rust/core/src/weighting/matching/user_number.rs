@@ -1,6 +1,6 @@
 //! Numbers of users in three bytes, if there are few enough users.
 
-use crate::runtime::memory::Element;
+use dpsel_rows::runtime::memory::Element;
 
 /// Whether so many users have numbers of three bytes.
 pub(super) fn are_few(users: usize) -> bool {

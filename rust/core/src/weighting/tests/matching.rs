@@ -162,5 +162,5 @@ fn an_interrupted_job_fails() {
     control.progress().cancel();
     let weighting = (Weighting::Matching(Matching { quota: 1, most: 1 }), UNIT);
     let failed = weigh_round(&mut histogram, &bounded, weighting, Guidance::default(), &key(), &control);
-    assert!(matches!(failed, Err(crate::Error::Interrupted)));
+    assert!(matches!(failed, Err(dpsel_exact::Error::Interrupted)));
 }

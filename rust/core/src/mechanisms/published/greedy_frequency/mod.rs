@@ -5,22 +5,24 @@
 //! Gondara (AAAI 2022) for the filling, whose calibration guarantees nothing; the curve is ours. Proof, and the
 //! counterexample to the published calibration: `docs/algorithms/greedy_frequency.md`.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::noise::{Noise, Threshold};
+use dpsel_exact::numeric::{Interval, div_up, mul_up};
+use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Guarantee, L0Bound, Privacy};
-use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::policy::{cutoff, validate as validate_policy};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
-use crate::noise::{Noise, Threshold};
-use crate::numeric::{Interval, div_up, mul_up};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
-use crate::weighting::{Greedy, UNIT, Weighting};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{Greedy, Weighting};
 
 /// The weights are multiples of this: the cutoff is chosen as finely, all else are whole units.
 const QUANTUM: u64 = UNIT / 16;

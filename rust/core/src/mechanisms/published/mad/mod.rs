@@ -6,10 +6,10 @@
 //! Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most 2^32 users and items. Proof:
 //! `docs/algorithms/mad.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, validate};

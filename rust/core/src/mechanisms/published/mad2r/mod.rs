@@ -7,22 +7,24 @@
 //! from Chen, Cohen-Addad, Epasto and Zadimoghaddam (ICML 2025); construction and proof are ours. Conditions: at most
 //! 2^32 users and items. Proof: `docs/algorithms/mad2r.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::widths::clipped;
+use dpsel_exact::numeric::{Interval, add_up};
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve,
 };
 use crate::mechanisms::{Mad, Mechanism, NoisyWeights, Properties};
-use crate::numeric::widths::clipped;
-use crate::numeric::{Interval, add_up};
 use crate::rounds::{Calibration, Round, Rule, Screening};
 use crate::threshold::calibration::gaussian_noise;
 use crate::threshold::curve::screening_and_curve;
-use crate::weighting::{self, UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{self, Weighting};
 
 /// The part of the divergence that the screening round takes.
 const SCREENING: f64 = 0.2;

@@ -6,9 +6,10 @@
 //! slack and the exact analysis are ours. Conditions: at most D0 items per user. Proof:
 //! `docs/algorithms/policy_gaussian.md`.
 
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::of_step;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
@@ -18,8 +19,9 @@ use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
 use crate::threshold::curve::l2_continuous_curve;
-use crate::weighting::{ALL_ITEMS, PolicyL2, UNIT, Weighting};
-use crate::{Error, Result};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{ALL_ITEMS, PolicyL2, Weighting};
 
 /// The slack first tried, 2^-13.35 < 1e-4 of a unit; more rounding than that needs a larger one.
 const LEAST_SLACK: u64 = UNIT / 10_000;
@@ -141,9 +143,10 @@ impl Mechanism for PolicyGaussian {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::noise::Noise;
+
     use super::*;
     use crate::mechanisms::WeightedGaussian;
-    use crate::noise::Noise;
 
     fn only_round(mechanism: &dyn Mechanism, privacy: Privacy, bound: u64) -> (Weighting, f64, f64) {
         let calibration = mechanism.calibrate(privacy, L0Bound::new(bound).unwrap()).unwrap();

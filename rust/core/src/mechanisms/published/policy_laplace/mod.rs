@@ -5,22 +5,24 @@
 //! with probability at most delta satisfy (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), policy Laplace.
 //! Conditions: at most D0 items per user. Proof: `docs/algorithms/policy_laplace.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
 use super::weighted_laplace::curve_rule;
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
-use crate::noise::Noise;
-use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
-use crate::weighting::{ALL_ITEMS, PolicyL1, UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{ALL_ITEMS, PolicyL1, Weighting};
 
 /// Equal raises up to a cutoff, with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -159,7 +161,7 @@ mod tests {
     fn parameters_out_of_range_are_refused() {
         for (alpha, passes) in [(-1.0, 1), (f64::NAN, 1), (f64::INFINITY, 1), (3.0, 0), (3.0, 101)] {
             let refused = PolicyLaplace { alpha, passes, release: ReleaseStep::Noise }.validate();
-            assert!(matches!(refused, Err(crate::Error::InvalidParameter { .. })));
+            assert!(matches!(refused, Err(dpsel_exact::Error::InvalidParameter { .. })));
         }
     }
 }

@@ -6,18 +6,20 @@
 //! Gipson and Mandayam, `PoPETs` 2022, Theorem 1. Condition: a user's order of preference depends on its own rows and
 //! public tables only. Proof: `docs/algorithms/unit_greedy.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy};
-use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::{l1_curve, worthwhile_weight};
-use crate::weighting::{Greedy, UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::{Greedy, Weighting};
 
 /// One whole unit for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

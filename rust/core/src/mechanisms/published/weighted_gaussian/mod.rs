@@ -5,10 +5,10 @@
 //! Theorem, approximate zCDP: Swanberg, Desfontaines and Haney (`PoPETs` 2023), Algorithm 2 and Theorem 13.
 //! Conditions: each user counts once per item and for at most D0 items. Page: `docs/algorithms/weighted_gaussian.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::of_step;
 use crate::mechanisms::shared::curves::{CURVE_GUARANTEE, curve_rounds};

@@ -5,21 +5,23 @@
 //! (epsilon, delta)-DP. Source: Gopi et al. (ICML 2020), weighted Laplace. Conditions: at most D0 items per user.
 //! Proof: `docs/algorithms/weighted_laplace.md`.
 
+use dpsel_exact::Result;
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
+use dpsel_exact::noise::Noise;
+use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
 use crate::mechanisms::beside::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
-use crate::noise::Noise;
-use crate::numeric::div_up;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
 use crate::threshold::curve::{CurveSpec, l1_curve, l1_quantum};
-use crate::weighting::{UNIT, Weighting};
+use dpsel_exact::numeric::UNIT;
+
+use crate::weighting::Weighting;
 
 /// Weights 1/k with Laplace noise or a release curve.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -1,8 +1,0 @@
-//! Finds and checks the columns of users and items in every schema, before any row is read.
-
-mod column_layout;
-mod common_type;
-mod positions;
-
-pub(crate) use column_layout::ColumnLayout;
-pub(super) use positions::{Positions, Role, position, roles};

@@ -1,0 +1,54 @@
+//! Small tables for unit tests.
+
+use arrow_schema::DataType;
+use dpsel_exact::random::{Purpose, ReleaseKey};
+
+use super::order::RanksByDigest;
+use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder};
+use crate::ingest::ItemSchema;
+use crate::ingest::testing::digests;
+use crate::runtime::Control;
+
+#[cfg(test)]
+mod keys;
+
+pub use crate::ingest::testing::item_digest;
+#[cfg(test)]
+pub(super) use keys::{Firsts, placed, placed_digests};
+
+/// Keys that digests tell.
+pub(super) struct Integers;
+
+impl Payload for Integers {
+    fn append_to(&self, _rows: impl ExactSizeIterator<Item = usize> + Clone, _store: &mut KeyStore) {}
+}
+
+/// Contributions of integer users and items, pushed in small batches.
+pub fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
+    ordered(rows, key, None)
+}
+
+/// The same, with each user's items in an order.
+pub fn ordered(
+    rows: &[(u64, u64)],
+    key: &ReleaseKey,
+    order: Option<&ItemOrder<RanksByDigest>>,
+) -> Contributions {
+    grouped(rows, key, &order.map_or(RowOrder::Any, |order| RowOrder::Items(order.clone())))
+}
+
+/// The same, grouped as an order of rows says.
+pub fn grouped(rows: &[(u64, u64)], key: &ReleaseKey, order: &RowOrder) -> Contributions {
+    let control = Control::default();
+    let builder = ContributionsBuilder::new(&control);
+    for batch in rows.chunks(1000) {
+        let (users, items): (Vec<u64>, Vec<u64>) = batch.iter().copied().unzip();
+        let mut worker = builder.worker();
+        let (mut user_codes, mut item_codes) = (Vec::new(), Vec::new());
+        worker.intern(&digests(&users, key, Purpose::UserDigest), &Integers, &mut user_codes).unwrap();
+        worker.intern(&digests(&items, key, Purpose::ItemDigest), &Integers, &mut item_codes).unwrap();
+        worker.push(&user_codes, None, &item_codes).unwrap();
+    }
+    let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+    builder.finish(schema, order).unwrap()
+}

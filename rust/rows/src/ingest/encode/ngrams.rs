@@ -1,0 +1,184 @@
+//! N-grams of a text: the tokeniser behind `ngrams=`.
+//!
+//! The whole text is lower-cased (Unicode `to_lowercase`, no locale) and split at the Unicode word boundaries (UAX
+//! #29). Segments without a letter or digit are not words. An n-gram is n consecutive words, joined by one space,
+//! whatever stood between them. A text of fewer than `min` words has no n-grams.
+//!
+//! N-grams of characters are n consecutive Unicode scalar values of the lower-cased text, in which two or more
+//! characters of white space in a row are one space. That is `analyzer="char"` of scikit-learn's `CountVectorizer`.
+//!
+//! Sub-words are such n-grams of one word with a space before and after it, where words are what stands between white
+//! space. A word that is not longer than n, with its spaces, is one n-gram, and longer n make nothing more of it. That
+//! is `analyzer="char_wb"`.
+
+use dpsel_exact::{Error, Result};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::ingest::columns::{ByteColumn, Packed};
+use crate::ingest::names::{NGrams, Unit};
+
+/// Append the n-grams of every text of a column, and the number of n-grams of each text to `counts`.
+///
+/// # Errors
+/// [`Error::Internal`] for text that is not UTF-8, which was refused when the rows came in, and for 2^32 n-grams of one
+/// text.
+pub(super) fn push_ngrams(
+    texts: &impl ByteColumn,
+    ngrams: NGrams,
+    out: &mut Packed,
+    counts: &mut Vec<u32>,
+) -> Result<()> {
+    let mut scratch = Scratch::default();
+    for row in 0..texts.rows() {
+        let before = out.ends.len();
+        let text =
+            std::str::from_utf8(texts.get(row)).map_err(|_| Error::Internal("text that is not UTF-8"))?;
+        match ngrams.unit {
+            Unit::Words => {
+                scratch.set_words(text);
+                scratch.push_ngrams(ngrams, out);
+            }
+            Unit::Chars => {
+                scratch.set_chars(text);
+                scratch.push_ngrams(ngrams, out);
+            }
+            Unit::Subwords => scratch.push_subwords(text, ngrams, out),
+        }
+        let count = u32::try_from(out.ends.len() - before);
+        counts.push(count.map_err(|_| Error::Internal("a text of more than 2^32 n-grams"))?);
+    }
+    Ok(())
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    /// The words, each followed by one space, or the characters.
+    text: String,
+    /// Where each word or character starts and ends.
+    spans: Vec<(usize, usize)>,
+}
+
+impl Scratch {
+    fn set_words(&mut self, text: &str) {
+        self.text.clear();
+        self.spans.clear();
+        for word in text.to_lowercase().unicode_words() {
+            let start = self.text.len();
+            self.text.push_str(word);
+            self.spans.push((start, self.text.len()));
+            self.text.push(' ');
+        }
+    }
+
+    fn set_chars(&mut self, text: &str) {
+        self.text.clear();
+        self.spans.clear();
+        // White space is pushed once it is known whether more follows.
+        let mut space: Option<(char, usize)> = None;
+        let lowered = text.to_lowercase();
+        for character in lowered.chars().map(Some).chain([None]) {
+            if let Some(white) = character.filter(|character| is_space(*character)) {
+                space = Some(space.map_or((white, 1), |(first, count)| (first, count + 1)));
+                continue;
+            }
+            if let Some((first, count)) = space.take() {
+                self.push_char(if count == 1 { first } else { ' ' });
+            }
+            if let Some(character) = character {
+                self.push_char(character);
+            }
+        }
+    }
+
+    fn push_subwords(&mut self, text: &str, ngrams: NGrams, out: &mut Packed) {
+        let lowered = text.to_lowercase();
+        for word in lowered.split(is_space).filter(|word| !word.is_empty()) {
+            self.text.clear();
+            self.spans.clear();
+            for character in [' '].into_iter().chain(word.chars()).chain([' ']) {
+                self.push_char(character);
+            }
+            // A longer n-gram would be the same whole word once more.
+            // Otherwise: the word has more characters than any n-gram.
+            let longest = ngrams.max.min(u8::try_from(self.spans.len()).unwrap_or(u8::MAX));
+            if longest < ngrams.min {
+                out.data.extend_from_slice(self.text.as_bytes());
+                out.end();
+            }
+            self.push_ngrams(NGrams { max: longest, ..ngrams }, out);
+        }
+    }
+
+    fn push_char(&mut self, character: char) {
+        let start = self.text.len();
+        self.text.push(character);
+        self.spans.push((start, self.text.len()));
+    }
+
+    fn push_ngrams(&self, ngrams: NGrams, out: &mut Packed) {
+        for n in usize::from(ngrams.min)..=usize::from(ngrams.max) {
+            for gram in self.spans.windows(n) {
+                if let (Some(first), Some(last)) = (gram.first(), gram.last()) {
+                    out.data.extend_from_slice(&self.text.as_bytes()[first.0..last.1]);
+                    out.end();
+                }
+            }
+        }
+    }
+}
+
+/// White space as Python's regular expressions know it: that of Unicode, and four separators of ASCII.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::BinaryArray;
+
+    fn grams(text: &str, min: u8, max: u8) -> Vec<String> {
+        grams_of(text, NGrams { min, max, unit: Unit::Words })
+    }
+
+    fn grams_of(text: &str, ngrams: NGrams) -> Vec<String> {
+        let (mut out, mut counts) = (Packed::default(), Vec::new());
+        let texts = BinaryArray::from(vec![text.as_bytes()]);
+        push_ngrams(&texts, ngrams, &mut out, &mut counts).unwrap();
+        assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);
+        (0..out.rows()).map(|r| String::from_utf8(out.get(r).to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn words_and_pairs() {
+        assert_eq!(grams("The quick,  brown", 1, 2), ["the", "quick", "brown", "the quick", "quick brown"]);
+        assert_eq!(grams("can't 3.14 ÜBER 你好", 1, 1), ["can't", "3.14", "über", "你", "好"]);
+    }
+
+    #[test]
+    fn characters_with_runs_of_white_space_as_one() {
+        let chars = |text, min, max| grams_of(text, NGrams { min, max, unit: Unit::Chars });
+        assert_eq!(chars("aÜ b", 1, 2), ["a", "ü", " ", "b", "aü", "ü ", " b"]);
+        assert_eq!(chars("a \n\tb", 3, 3), ["a b"]);
+        assert_eq!(chars("a\tb\x1f\x1f", 2, 2), ["a\t", "\tb", "b "]);
+        assert_eq!(chars("ab", 3, 4), Vec::<String>::new());
+        assert_eq!(chars("", 1, 8), Vec::<String>::new());
+    }
+
+    #[test]
+    fn subwords_stay_within_a_word_and_show_its_ends() {
+        let pieces = |text, min, max| grams_of(text, NGrams { min, max, unit: Unit::Subwords });
+        assert_eq!(pieces("Tea\tü!", 3, 3), [" te", "tea", "ea ", " ü!", "ü! "]);
+        assert_eq!(pieces("a tea", 3, 5), [" a ", " te", "tea", "ea ", " tea", "tea ", " tea "]);
+        assert_eq!(pieces("a  b", 4, 8), [" a ", " b "]);
+        assert_eq!(pieces("ab", 1, 1), [" ", "a", "b", " "]);
+        assert_eq!(pieces(" \n", 1, 8), Vec::<String>::new());
+    }
+
+    #[test]
+    fn short_texts_have_no_long_ngrams() {
+        assert_eq!(grams("one two", 3, 4), Vec::<String>::new());
+        assert_eq!(grams(" -- !? ", 1, 2), Vec::<String>::new());
+        assert_eq!(grams("", 1, 1), Vec::<String>::new());
+    }
+}

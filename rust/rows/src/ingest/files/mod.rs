@@ -1,0 +1,29 @@
+//! Files in: paths and patterns are expanded, schemas merged, and each part of a file becomes one task.
+
+mod compressed;
+mod csv;
+mod expand;
+mod file_list;
+mod filter;
+mod hive;
+mod input;
+mod ipc;
+mod joined;
+mod magic;
+mod ndjson;
+mod open_file;
+mod parquet;
+mod pipe;
+mod reason;
+mod tables;
+mod text;
+mod unicode;
+mod whole;
+
+pub use csv::csv_field;
+pub use file_list::FolderValues;
+pub(super) use file_list::{FileList, Files};
+pub use filter::RowFilter;
+pub(super) use filter::filter;
+pub use whole::WholeFile;
+pub(super) use whole::whole;

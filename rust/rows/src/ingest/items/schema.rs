@@ -1,0 +1,132 @@
+//! Names and types of the item columns, and the way from keys back to Arrow columns.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use dpsel_exact::Result;
+use dpsel_exact::random::{Block, Digest, Digester, KeyKind, Purpose, ReleaseKey, ShortBytes};
+
+use super::decoded::{CORRUPT, from_bytes, from_integers, with_rows};
+use super::keys::Key;
+use super::{composite, undeclared};
+use crate::ingest::columns::{key_kind, unsupported_type, value_type};
+use crate::ingest::names::INPUT_NAME;
+
+/// Types and names of the item columns as they came in.
+#[derive(Debug, Clone)]
+pub struct ItemSchema {
+    schema: SchemaRef,
+    /// For each column, whether the source declares no type. The released values then determine the type.
+    undeclared: Vec<bool>,
+}
+
+impl ItemSchema {
+    /// The schema of item columns with these names and types; dictionaries and run-end encodings are replaced
+    /// by their values, metadata is left behind.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a type that cannot be an item.
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, &'a DataType)>) -> Result<Self> {
+        let mut fields = Vec::new();
+        for (name, data_type) in columns {
+            let plain = value_type(data_type);
+            if key_kind(plain).is_none() {
+                return Err(unsupported_type("item", name, plain, INPUT_NAME));
+            }
+            fields.push(Field::new(name, plain.clone(), true));
+        }
+        let undeclared = vec![false; fields.len()];
+        Ok(Self { schema: Arc::new(Schema::new(fields)), undeclared })
+    }
+
+    /// The same schema, where the marked columns have no declared type: their types were inferred from values.
+    #[must_use]
+    pub(in crate::ingest) fn with_undeclared(self, undeclared: &[bool]) -> Self {
+        Self { undeclared: undeclared.to_vec(), ..self }
+    }
+
+    /// The item columns' Arrow schema: names and types as they came in, dictionaries replaced by their values.
+    #[must_use]
+    pub fn arrow_schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+
+    /// The kind of the items if they are integer-like. The canonical block of such an item holds its whole value.
+    #[must_use]
+    pub fn integer_kind(&self) -> Option<KeyKind> {
+        let [field] = self.schema.fields().as_ref() else { return None };
+        key_kind(field.data_type()).filter(|_| !is_bytes(field.data_type()))
+    }
+
+    /// Build the column of integer-like items from the values in their canonical blocks.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Internal`] if the items are of another kind, or a value does not fit their type.
+    pub fn decode_integers(&self, values: &[i128]) -> Result<RecordBatch> {
+        let [field] = self.schema.fields().as_ref() else { return Err(CORRUPT) };
+        let column = from_integers(field.data_type(), values.iter().map(|value| Some(*value)))?;
+        undeclared::infer_types(with_rows(self.arrow_schema(), vec![column], values.len())?, &self.undeclared)
+    }
+
+    /// Decode keys into freshly built columns (law 5), in the order given. `key` made their digests. A column has its declared type. If the
+    /// source declares none, the decoded values determine the type.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Internal`] if the keys do not have this schema.
+    pub fn decode<'a>(&self, keys: impl Iterator<Item = Key<'a>>, key: &ReleaseKey) -> Result<RecordBatch> {
+        let digester = Digester::new(key, Purpose::ItemDigest);
+        if let Some(kind) = self.integer_kind() {
+            let digests: Vec<Digest> = keys.map(|key| key.digest).collect();
+            let values = digester.integers_of(kind, &digests).ok_or(CORRUPT)?;
+            return undeclared::infer_types(self.decode_integers(&values)?, &self.undeclared);
+        }
+        let keys: Vec<Key<'a>> = keys.collect();
+        let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();
+        let blocks = digester.blocks_of(&digests);
+        let columns = match self.schema.fields().as_ref() {
+            [field] => {
+                let kind = key_kind(field.data_type()).ok_or(CORRUPT)?;
+                let short = short_keys(kind, blocks);
+                vec![from_bytes(field.data_type(), &byte_keys(&keys, &short)?)?]
+            }
+            fields => {
+                let short = short_keys(KeyKind::Composite, blocks);
+                let mut rest = byte_keys(&keys, &short)?;
+                fields.iter().map(|f| component(f.data_type(), &mut rest)).collect::<Result<_>>()?
+            }
+        };
+        undeclared::infer_types(with_rows(self.arrow_schema(), columns, keys.len())?, &self.undeclared)
+    }
+}
+
+fn is_bytes(data_type: &DataType) -> bool {
+    matches!(key_kind(data_type), Some(KeyKind::Text | KeyKind::Binary))
+}
+
+/// The keys that fit these blocks.
+fn short_keys(kind: KeyKind, blocks: Vec<Block>) -> Vec<Option<ShortBytes>> {
+    blocks.into_iter().map(|block| block.short_bytes(kind)).collect()
+}
+
+/// The bytes of keys, of which those without a stored key are short.
+fn byte_keys<'a>(keys: &[Key<'a>], short: &'a [Option<ShortBytes>]) -> Result<Vec<&'a [u8]>> {
+    let bytes = |(key, short): (&Key<'a>, &'a Option<ShortBytes>)| {
+        key.long.or_else(|| short.as_ref().map(ShortBytes::as_slice))
+    };
+    keys.iter().zip(short).map(bytes).collect::<Option<_>>().ok_or(CORRUPT)
+}
+
+/// Removes the first component of every composite key and builds its column.
+fn component(data_type: &DataType, keys: &mut [&[u8]]) -> Result<ArrayRef> {
+    let mut values = Vec::with_capacity(keys.len());
+    for key in keys.iter_mut() {
+        let (_, value, rest) = composite::next_component(key).ok_or(CORRUPT)?;
+        values.push(value);
+        *key = rest;
+    }
+    if is_bytes(data_type) {
+        return from_bytes(data_type, &values);
+    }
+    from_integers(data_type, values.into_iter().map(composite::integer))
+}

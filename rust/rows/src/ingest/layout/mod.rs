@@ -1,0 +1,8 @@
+//! Finds and checks the columns of users and items in every schema, before any row is read.
+
+mod column_layout;
+mod common_type;
+mod positions;
+
+pub use column_layout::ColumnLayout;
+pub(super) use positions::{Positions, Role, position, roles};

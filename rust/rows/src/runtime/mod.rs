@@ -1,0 +1,14 @@
+//! How a job runs: threads, memory, progress, interruption, panics, and results that are remembered. Nothing here depends on
+//! the data model.
+
+mod control;
+mod leftovers;
+pub mod memory;
+pub mod panics;
+pub mod parallel;
+mod remembered;
+mod small_pages;
+
+pub use control::{Control, PHASES, Phase, Progress, REMOVING, TALLIED, Tally, WEIGHING};
+pub use leftovers::Leftovers;
+pub use remembered::Remembered;

@@ -1,0 +1,17 @@
+//! Scratch: data of a job on this machine's disk, while it does not fit into memory.
+//!
+//! Law 5 holds on disk as well. Each block is encrypted and authenticated with AES-256-GCM under a key that is drawn for
+//! one job, stays in memory and is wiped. Files have no name, so the system frees them when the process ends, however
+//! it ends. A block is bound to its file, its place in it and the time at which it was written. So a block that was
+//! changed, moved, repeated, cut off or replaced by an older one is an error.
+
+mod file;
+mod slots;
+mod space;
+mod spool;
+#[cfg(test)]
+mod tests;
+
+pub use slots::{Slot, Slots};
+pub use space::{Scratch, ScratchSpace};
+pub use spool::{Spool, Stored, Writer};
