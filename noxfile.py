@@ -68,9 +68,9 @@ BUILT: list[str] = []
 PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
-#: Tests and the module then share one build of the core: features of its dependencies would differ otherwise.
+#: Tests and the module then share one build of all dependencies: their features would differ otherwise.
 SHARED = ("--features", "dpsel-core/as-in-tests")
-RUST = ("-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz", "-p", "dpsel-bench", *SHARED)
+RUST = ("--workspace", *SHARED)
 
 
 def build(session: nox.Session) -> None:
@@ -119,7 +119,7 @@ def clippy(session: nox.Session) -> None:
 
 @nox.session
 def rust(session: nox.Session) -> None:
-    """Unit, property and documentation tests of the Rust core."""
+    """Unit, property and documentation tests of the Rust crates."""
     session.run("cargo", "test", *RUST, "--locked", *session.posargs, env=CARGO_ENV, external=True)
 
 

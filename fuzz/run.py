@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -49,11 +50,12 @@ def build(*, everything: bool) -> Path:
         if line.startswith("host: ")
     )
     named = ["--target", host] if everything else []
-    # With all three named, dependencies have the features of every other build, and are not built again.
-    packages = ["-p", "dpsel-core", "-p", "dpsel-python", "-p", "dpsel-fuzz"]
+    # With the binding, dependencies have the features of every other build, and are not built again.
+    packages = ["-p", "dpsel-python", "-p", "dpsel-fuzz"]
     wanted = ["--features", "dpsel-fuzz/search", "--bin", "search"]
     # Counters undo much of what optimisation does, and the build takes a third of the time without it.
-    quick = ["--config", "profile.dev.package.dpsel-core.opt-level=1"]
+    crates = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["default-members"]
+    quick = [f"--config=profile.dev.package.dpsel-{Path(crate).name}.opt-level=1" for crate in crates]
     command = ["cargo", "build", "--locked", *quick, *packages, *wanted]
     subprocess.run([*command, *named], cwd=ROOT, env=environment, check=True)
     return target / (host if everything else "") / "debug" / "search"

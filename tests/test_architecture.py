@@ -10,6 +10,8 @@ from circles import circles
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "rust" / "core" / "src"
+#: The crates without the binding.
+CRATES = [path for path in (ROOT / "rust").glob("*/src") if path.parent.name != "python"]
 
 #: Files and folders that are compiled for unit tests only.
 UNIT_TESTS = {"testing", "tests"}
@@ -27,16 +29,18 @@ def is_shipped(path: Path) -> bool:
 
 
 def uses(path: Path) -> set[str]:
-    """Modules of the crate that a file names, its unit tests left out."""
+    """Rooms that a file names, its unit tests left out."""
     code = shipped_code(path)
-    paths = set(re.findall(r"\bcrate::(\w+)", code))
-    for group in re.findall(r"\bcrate::\{([^;]*)\};", code):
+    paths = set(re.findall(r"\b(?:crate|dpsel_\w+)::(\w+)", code))
+    for group in re.findall(r"\b(?:crate|dpsel_\w+)::\{([^;]*)\};", code):
         paths |= set(re.findall(r"(?:^|,)\s*(\w+)", group))
     return {name for name in paths if name[0].islower()}
 
 
 def files(module: str) -> list[Path]:
-    return sorted((CORE / module).rglob("*.rs")) or [CORE / f"{module}.rs"]
+    found = [path for crate in CRATES for path in (crate / module).rglob("*.rs")]
+    assert found, module
+    return found
 
 
 def test_weighting_does_not_know_noise() -> None:
@@ -50,7 +54,7 @@ def test_noise_does_not_know_weighting() -> None:
 
 
 def test_only_random_opens_the_systems_generator() -> None:
-    for path in CORE.rglob("*.rs"):
+    for path in (path for crate in CRATES for path in crate.rglob("*.rs")):
         if path.parent.name != "random":
             assert "getrandom" not in path.read_text(), path
     for manifest in ROOT.glob("rust/*/Cargo.toml"):
@@ -108,9 +112,9 @@ def test_the_rule_about_fallbacks_finds_them() -> None:
 
 def test_no_arm_for_the_rest_grants_something() -> None:
     """A new variant of an enum is met by the compiler, not by `_`."""
-    lib = (CORE / "lib.rs").read_text()
-    assert "deny(clippy::wildcard_enum_match_arm)" in lib
-    allowed = re.findall(r"allow\(clippy::wildcard_enum_match_arm[^\]]*\]\s*pub mod (\w+);", lib)
+    libs = [(crate / "lib.rs").read_text() for crate in CRATES]
+    assert all("deny(clippy::wildcard_enum_match_arm)" in lib for lib in libs)
+    allowed = re.findall(r"allow\(clippy::wildcard_enum_match_arm[^\]]*\]\s*pub mod (\w+);", "".join(libs))
     # Arrow has many types, of which these two read and write some.
     assert sorted(allowed) == ["ingest", "release"]
     for path in (ROOT / "rust").glob("*/src/**/*.rs"):

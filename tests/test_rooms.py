@@ -1,11 +1,12 @@
-"""The rooms of the Rust crates: a room uses only rooms before it, and no file leads back to itself.
+"""The rooms of the Rust crates: a room uses only rooms before it, a crate only crates.
 
-The imports are read off the `use` lines and paths of the source. A re-export leads to the file that
-defines the name, so a `mod.rs` that only hands names on uses nothing.
+No file leads back to itself. The imports are read off the `use` lines and paths of the source. A re-export
+leads to the file that defines the name, so a `mod.rs` that only hands names on uses nothing.
 """
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,48 +15,57 @@ from circles import circles
 from rust_imports import Crate
 
 ROOT = Path(__file__).resolve().parents[1]
-CRATES = ["rust/core/src", "rust/python/src"]
 
-#: From the ground up. A room may use the rooms before it, and nothing else.
-ROOMS = [
-    "error",
-    "numeric",
-    "random",
-    "accounting",
-    "runtime",
-    "scratch",
-    "ingest",
-    "contributions",
-    "look",
-    "bounding",
-    "weighting",
-    "noise",
-    "threshold",
-    "counting",
-    "rounds",
-    "mechanisms",
-    "release",
-    "top_k",
-    "task",
-    "exchange",
-    "disk",
-]
+#: From the ground up, the rooms of each crate. A room may use those before it, and nothing else.
+CRATES = {
+    "exact": ["error", "numeric", "random", "accounting", "noise"],
+    "rows": ["runtime", "scratch", "ingest", "contributions"],
+    "core": [
+        "look",
+        "bounding",
+        "weighting",
+        "threshold",
+        "counting",
+        "rounds",
+        "mechanisms",
+        "release",
+        "top_k",
+        "task",
+        "exchange",
+        "disk",
+    ],
+}
 
 
-@pytest.mark.parametrize("crate", CRATES)
-def test_no_circle_of_files(crate) -> None:
-    assert circles(Crate(ROOT / crate).graph()) == []
+def crate(name: str) -> Crate:
+    return Crate(ROOT / "rust" / name / "src")
 
 
-def test_a_room_uses_only_rooms_below_it() -> None:
-    house = Crate(ROOT / CRATES[0])
-    assert {module[0] for module in house.files if module} == set(ROOMS)
+@pytest.mark.parametrize("name", [*CRATES, "python"])
+def test_no_circle_of_files(name) -> None:
+    assert circles(crate(name).graph()) == []
+
+
+@pytest.mark.parametrize("name", CRATES)
+def test_a_room_uses_only_rooms_below_it(name) -> None:
+    house, rooms = crate(name), CRATES[name]
+    assert {module[0] for module in house.files if module} == set(rooms)
     upwards = [
         f"{'/'.join(file)} -> {'/'.join(used)}"
         for file, used in house.edges()
-        if file and used and ROOMS.index(used[0]) > ROOMS.index(file[0])
+        if file and used and rooms.index(used[0]) > rooms.index(file[0])
     ]
     assert sorted(upwards) == []
+
+
+def test_a_crate_uses_only_crates_below_it() -> None:
+    names = [*CRATES, "python"]
+    members = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["default-members"]
+    assert members == [f"rust/{name}" for name in names]
+    for place, member in enumerate(members):
+        manifest = tomllib.loads((ROOT / member / "Cargo.toml").read_text())
+        used = {name for name in manifest["dependencies"] if name.startswith("dpsel-")}
+        assert used <= {f"dpsel-{name}" for name in names[:place]}
 
 
 def write(root: Path, files: dict[str, str]) -> Crate:

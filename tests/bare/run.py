@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -33,9 +34,13 @@ PAGES = [page for folder in ("guide", "learn") for page in sorted((ROOT / "docs"
 DOCUMENTS = [ROOT / "README.md", *(page for page in PAGES if page.name not in ELSEWHERE)]
 #: They install the tools that they are about, which are large.
 HAND_OVER = sorted((ROOT / "docs" / "hand-over").glob("*.md"))
+CRATES = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["default-members"]
 #: Built like the tests: dependencies are there already, and our own crates get artifacts of their own, which
 #: no later build of the repository can take for its own.
-BUILD_ARGUMENTS = "--profile=dev --config=profile.dev.package.dpsel-core.opt-level=1"
+BUILD_ARGUMENTS = " ".join(
+    ["--profile=dev"]
+    + [f"--config=profile.dev.package.dpsel-{Path(crate).name}.opt-level=1" for crate in CRATES]
+)
 #: What would bring in the repository, or other rules of building.
 HIDDEN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "MATURIN_PEP517_ARGS")
 

@@ -48,12 +48,12 @@ COPIED = [
 
 #: Runs of pytest until one does not end by a signal.
 ATTEMPTS = 4
-#: Built together: one of them alone has other features of Arrow, and everything would be built again. Our own
-#: crates are built for every mutant and therefore quickly; the dependencies are those of the repository.
-PACKAGES = (
-    "-p", "dpsel-core", "-p", "dpsel-python", "--features", "dpsel-core/as-in-tests",
-    "--config", "profile.dev.package.dpsel-core.opt-level=1",
-)  # fmt: skip
+#: Our own crates are built for every mutant and therefore quickly.
+CRATES = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["default-members"]
+QUICKLY = [f"--config=profile.dev.package.dpsel-{Path(crate).name}.opt-level=1" for crate in CRATES]
+#: Whatever is built, the dependencies are those of the repository: a crate without the binding has other
+#: features of Arrow, and everything would be built again.
+BINDING = ("-p", "dpsel-python", "--features", "dpsel-core/as-in-tests", *QUICKLY)
 
 
 class BrokenRunError(Exception):
@@ -131,7 +131,7 @@ def take_built(copy: Path) -> None:
 def build(copy: Path) -> None:
     """Build the extension and put it beside the copied Python package."""
     target = ROOT / "target"
-    command = ["cargo", "build", "--quiet", "--locked", *PACKAGES]
+    command = ["cargo", "build", "--quiet", "--locked", *BINDING]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )
@@ -145,23 +145,35 @@ def build(copy: Path) -> None:
     shutil.copy2(built, built_module(copy))
 
 
-def unit_tests_fail(copy: Path, test_filter: str) -> bool:
-    """Whether a unit test of the core fails."""
-    command = ["cargo", "test", "--quiet", *PACKAGES, "--lib", test_filter]
+def located(mutant: Mutant) -> tuple[str, ...]:
+    """Its tests, with the crate of each filter: that of the room by which it begins, or of the bug."""
+    inner = [path for path in (ROOT / "rust").glob("*/src/*") if path.parts[-3] != "python"]
+    homes = {path.stem: path.parts[-3] for path in inner if path.stem != "lib"}
+    found = []
+    for test in mutant.tests:
+        kind, _, test_filter = test.partition("cargo:")
+        crate = homes.get(test_filter.split("::")[0], Path(mutant.file).parts[1])
+        found.append(test if kind else f"cargo:{crate}:{test_filter}")
+    return tuple(found)
+
+
+def unit_tests_fail(copy: Path, crate: str, test_filter: str) -> bool:
+    """Whether a unit test of the crate fails."""
+    command = ["cargo", "test", "--quiet", "-p", f"dpsel-{crate}", *BINDING, "--lib", test_filter]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )
     if done.returncode and "test result: FAILED" not in done.stdout:
         raise BrokenRunError(f"the unit tests do not run: {done.stderr[-2000:]}")
     if not re.search(r"running [1-9]", done.stdout):
-        raise BrokenRunError(f"no unit test of the core is named like {test_filter}")
+        raise BrokenRunError(f"no unit test of dpsel-{crate} is named like {test_filter}")
     return done.returncode != 0
 
 
 def tests_fail(copy: Path, tests: tuple[str, ...], *, build_first: bool) -> str | None:
     """The first test that fails, or None; the extension is built when a test of Python is next."""
     for test in tests:
-        if test.startswith("cargo:") and unit_tests_fail(copy, test.removeprefix("cargo:")):
+        if test.startswith("cargo:") and unit_tests_fail(copy, *test.split(":", 2)[1:]):
             return test
     files = [test for test in tests if not test.startswith("cargo:")]
     if files and build_first:
@@ -203,7 +215,7 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
     original = path.read_text()
     path.write_text(patched(copy, mutant))
     try:
-        return tests_fail(copy, mutant.tests, build_first=not mutant.in_python)
+        return tests_fail(copy, located(mutant), build_first=not mutant.in_python)
     except CrashedTestError:
         # The same tests pass without the bug, so the crash is what the bug does.
         return f"a crash within {' or '.join(mutant.tests)}, {ATTEMPTS} times"
@@ -273,7 +285,7 @@ def run(mutants: list[Mutant], *, from_repository: bool) -> int:
     from_repository = from_repository or all(mutant.in_python for mutant in mutants)
     if from_repository:
         take_built(copy)
-    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    tests = sorted({test for mutant in mutants for test in located(mutant)})
     shown_to_pass = tuple(test for test in tests if not (from_repository and test.startswith("cargo:")))
     test = tests_fail(copy, shown_to_pass, build_first=not from_repository)
     if test:

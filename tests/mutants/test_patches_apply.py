@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -49,14 +50,24 @@ def test_every_mechanism_has_one() -> None:
     assert mechanisms <= planted
 
 
-CORE = ROOT / "rust" / "core" / "src"
 #: All but those that are one file, such as `error`.
-ROOMS = sorted(path.name for path in CORE.iterdir() if path.is_dir())
+ROOMS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "rust").glob("[!p]*/src/*/"))
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_room_has_one(room) -> None:
-    assert any(mutant.file.startswith(f"rust/core/src/{room}/") for mutant in MUTANTS)
+    assert any(mutant.file.startswith(f"{room}/") for mutant in MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_crate_of_a_unit_test_has_it(mutant) -> None:
+    for test in _load("run").located(mutant):
+        if test.startswith("cargo:"):
+            _, crate, *names = re.split("::?", test)
+            sources = list((ROOT / "rust" / crate / "src").rglob("*.rs"))
+            paths = {part for path in sources for part in path.with_suffix("").parts}
+            functions = re.findall(r"fn (\w+)", "".join(path.read_text() for path in sources))
+            assert all(any(name in known for known in [*paths, *functions]) for name in names), test
 
 
 def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch) -> None:
@@ -87,7 +98,7 @@ def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch)
         runner, "tests_fail", lambda _copy, tests, build_first: calls.append((tests, build_first))
     )
     assert runner.run([python, core], from_repository=True) == 0
-    every = {*core.tests, *python.tests}
+    every = {*runner.located(core), *runner.located(python)}
     of_pytest = {test for test in every if not test.startswith("cargo:")}
     assert calls == ["taken", (tuple(sorted(of_pytest)), False)]
     calls.clear()

@@ -93,7 +93,7 @@ fn exact_epsilon(rho: f64, delta: f64, rest: Interval, target: f64) -> Result<Co
 ///
 /// Every alpha > 1 allows rho = (epsilon + (ln delta - shape) / (alpha - 1)) / alpha, so the best one is taken and its
 /// lower bound returned; 0 if there is none.
-#[must_use] 
+#[must_use]
 pub fn largest_rho(epsilon: f64, delta: f64) -> f64 {
     let log_d = Interval::point(delta).ln();
     let at = |alpha: f64| {

@@ -111,7 +111,7 @@ pub fn largest_mu(epsilon: f64, target: f64) -> Result<f64> {
 }
 
 /// The mu with ln dG(epsilon, mu) within `tolerance` of ln target in plain arithmetic, for searches.
-#[must_use] 
+#[must_use]
 pub fn approximate_mu(epsilon: f64, target: f64, tolerance: f64) -> f64 {
     let goal = libm::log(target);
     let gap = |log_mu: f64| libm::log(delta_at(epsilon, libm::exp(log_mu)).middle()) - goal;

@@ -19,27 +19,27 @@ pub struct Enclosure {
 
 impl Enclosure {
     /// Exactly the integer `n`.
-    #[must_use] 
+    #[must_use]
     pub fn integer(n: BigUint) -> Self {
         Self { lo: n.clone(), hi: n, exponent: 0 }
     }
 
     /// The product, to about `bits` bits.
-    #[must_use] 
+    #[must_use]
     pub fn mul(&self, other: &Self, bits: u64) -> Self {
         let exponent = self.exponent + other.exponent;
         Self { lo: &self.lo * &other.lo, hi: &self.hi * &other.hi, exponent }.rounded(bits)
     }
 
     /// Times 2^`exponent`, exactly.
-    #[must_use] 
+    #[must_use]
     pub fn shifted(mut self, exponent: i64) -> Self {
         self.exponent += exponent;
         self
     }
 
     /// The quotient by a positive integer, to about `bits` bits.
-    #[must_use] 
+    #[must_use]
     pub fn div(&self, divisor: &BigUint, bits: u64) -> Self {
         let more = bits + divisor.bits();
         let (lo, hi) = (&self.lo << more, &self.hi << more);
@@ -50,7 +50,7 @@ impl Enclosure {
     /// e^-x for x = `numerator` 2^`exponent`, with a relative error of about 2^-`bits`.
     ///
     /// x is halved until it is below 1/8, the alternating series is summed, and the result squared as often.
-    #[must_use] 
+    #[must_use]
     pub fn exp_neg(numerator: &BigUint, exponent: i64, bits: u64) -> Self {
         let magnitude = signed(numerator.bits()) + exponent;
         let squarings = (magnitude + 3).max(0);
@@ -64,7 +64,7 @@ impl Enclosure {
     }
 
     /// e^-(`rate` `level`) for a positive, finite rate, with a relative error of about 2^-`bits`.
-    #[must_use] 
+    #[must_use]
     pub fn decay(rate: f64, level: u128, bits: u64) -> Self {
         if level as f64 * rate > FAR as f64 {
             return Self { lo: BigUint::zero(), hi: BigUint::one(), exponent: -FAR };
@@ -74,7 +74,7 @@ impl Enclosure {
     }
 
     /// floor(lower end 2^`bits`) and ceil(upper end 2^`bits`).
-    #[must_use] 
+    #[must_use]
     pub fn fixed_point(&self, bits: u64) -> (BigUint, BigUint) {
         let shift = self.exponent + signed(bits);
         if shift >= 0 {
@@ -132,7 +132,7 @@ fn signed(bits: u64) -> i64 {
 }
 
 /// The mantissa and the exponent of a positive, finite number: `x` = mantissa 2^exponent exactly.
-#[must_use] 
+#[must_use]
 pub fn exact_parts(x: f64) -> (u64, i64) {
     let bits = x.to_bits();
     let fraction = bits & ((1 << 52) - 1);

@@ -39,7 +39,7 @@ impl Exponential {
     }
 
     /// Bounds from the digits that are known.
-    #[must_use] 
+    #[must_use]
     pub fn to_interval(&self) -> Interval {
         Interval::integer(self.whole.into()) + self.fraction.to_interval()
     }

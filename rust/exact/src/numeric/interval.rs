@@ -295,7 +295,7 @@ pub fn div_up(a: f64, b: f64) -> f64 {
 }
 
 /// An integer as a float that is not below it.
-#[must_use] 
+#[must_use]
 pub fn at_least(n: u64) -> f64 {
     Interval::integer(n.into()).hi()
 }

@@ -21,7 +21,7 @@ impl Scaled {
     pub const ZERO: Self = Self { mantissa: Interval::ZERO, exponent: 0 };
 
     /// The integer `n`.
-    #[must_use] 
+    #[must_use]
     pub fn integer(n: u128) -> Self {
         // Otherwise: the lower end, and the upper one is put right below.
         let mantissa = Interval::integer(i128::try_from(n).unwrap_or(i128::MAX));
@@ -62,7 +62,7 @@ impl Scaled {
     }
 
     /// The `power`-th power.
-    #[must_use] 
+    #[must_use]
     pub fn pow(self, mut power: u64) -> Self {
         let (mut result, mut square) = (Self::integer(1), self);
         while power > 0 {
@@ -76,14 +76,14 @@ impl Scaled {
     }
 
     /// The number divided by `total`, which is positive.
-    #[must_use] 
+    #[must_use]
     pub fn share_of(self, total: Self) -> Interval {
         let exponent = self.exponent.saturating_sub(total.exponent);
         Self { mantissa: self.mantissa / total.mantissa, exponent }.to_interval()
     }
 
     /// e^-(`rate` `level`).
-    #[must_use] 
+    #[must_use]
     pub fn decay(rate: f64, level: u128) -> Self {
         let x = Self::integer(level).mantissa * Interval::point(rate);
         let powers = (x.lo() / LN_2).floor();
@@ -98,14 +98,14 @@ impl Scaled {
     }
 
     /// Times 2^`exponent`.
-    #[must_use] 
+    #[must_use]
     pub fn shifted(mut self, exponent: i64) -> Self {
         self.exponent = self.exponent.saturating_add(exponent).clamp(-FAR, FAR);
         self
     }
 
     /// The number itself, as far as `f64` reaches.
-    #[must_use] 
+    #[must_use]
     pub fn to_interval(self) -> Interval {
         match i32::try_from(self.exponent) {
             Ok(exponent @ -1000..=1000) => self.mantissa * Interval::point(2.0_f64.powi(exponent)),
@@ -117,13 +117,13 @@ impl Scaled {
     }
 
     /// The exponent of the smallest power of two that is certainly not below the number; for searches.
-    #[must_use] 
+    #[must_use]
     pub fn upper_exponent(self) -> i64 {
         self.exponent.saturating_add(i64::from(libm::ilogb(self.mantissa.hi()))) + 1
     }
 
     /// log2 of some number inside, for searches.
-    #[must_use] 
+    #[must_use]
     pub fn log2(self) -> f64 {
         libm::log2(self.mantissa.middle()) + self.exponent as f64
     }

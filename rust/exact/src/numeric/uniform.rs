@@ -97,7 +97,7 @@ impl Uniform {
     }
 
     /// Bounds from the first digits, of which there are some.
-    #[must_use] 
+    #[must_use]
     pub fn to_interval(&self) -> Interval {
         // Otherwise: the number 0 has no digits.
         let word = (&self.digits >> (self.length - FIRST)).iter_u64_digits().next().unwrap_or(0);
@@ -109,7 +109,7 @@ impl Uniform {
     }
 
     /// The digits, and how many there are.
-    #[must_use] 
+    #[must_use]
     pub fn digits(&self) -> (&BigUint, u64) {
         (&self.digits, self.length)
     }

@@ -8,7 +8,7 @@ compile_error!("dpsel needs addresses of 64 bits: numbers of items and rows are 
 
 /// The number as an index: both have 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "addresses have 64 bits, see above")]
-#[must_use] 
+#[must_use]
 pub const fn index(n: u64) -> usize {
     n as usize
 }
@@ -18,7 +18,7 @@ pub const fn index(n: u64) -> usize {
 /// # Contract
 /// `n` is a number of distinct codes, of which the largest is kept free: so it has 32 bits too.
 #[expect(clippy::cast_possible_truncation, reason = "as the contract says")]
-#[must_use] 
+#[must_use]
 pub fn codes(n: usize) -> u32 {
     debug_assert!(u32::try_from(n).is_ok());
     n as u32

@@ -63,7 +63,7 @@ impl Digester {
     }
 
     /// Whether a digest takes less time than a read of memory that is in no cache.
-    #[must_use] 
+    #[must_use]
     pub fn is_fast() -> bool {
         cfg!(any(test, feature = "testing")) || in_hardware()
     }
@@ -75,7 +75,7 @@ impl Digester {
     }
 
     /// The digest of an integer-like key, as a word.
-    #[must_use] 
+    #[must_use]
     pub fn word(&self, kind: KeyKind, value: i128) -> u128 {
         encrypt_one(&self.cipher, Block::integer(kind, value).0)
     }

@@ -80,7 +80,7 @@ impl ReleaseKey {
     }
 
     /// The subkey for a purpose and round: keyed BLAKE3 of a fixed-length, domain-separated name.
-    #[must_use] 
+    #[must_use]
     pub fn subkey(&self, purpose: Purpose, round: u32) -> [u8; 32] {
         let mut name = *b"dpsel.v1.subkey\0\0\0\0\0";
         name[15] = purpose as u8;

@@ -8,7 +8,7 @@ use crate::numeric::widths::index;
 
 /// The leading 32 bits of a word, and a code.
 #[inline]
-#[must_use] 
+#[must_use]
 pub fn with_code(word: u128, code: u32) -> u64 {
     ((word >> 96) as u64) << 32 | u64::from(code)
 }
@@ -16,13 +16,13 @@ pub fn with_code(word: u128, code: u32) -> u64 {
 /// The code beside the bits of a word.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits hold the code")]
-#[must_use] 
+#[must_use]
 pub fn code_of(word: u64) -> u32 {
     word as u32
 }
 
 /// Whether the leading 32 bits of two words are the same.
-#[must_use] 
+#[must_use]
 pub fn agree(a: u64, b: u64) -> bool {
     (a ^ b) >> 32 == 0
 }

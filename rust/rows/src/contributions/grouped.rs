@@ -27,7 +27,7 @@ pub struct Contributions {
 impl Contributions {
     /// The items of a user.
     #[inline]
-    #[must_use] 
+    #[must_use]
     pub fn items_of(&self, user: usize) -> &[u32] {
         let Start { piece, at } = self.starts[user];
         &self.pieces[piece as usize].items.as_slice()[at as usize..][..self.lens[user] as usize]
@@ -45,7 +45,7 @@ impl Contributions {
 
     /// The number of items for each number of users, as (users, items) in ascending order. These are exact counts,
     /// for data that is public anyway.
-    #[must_use] 
+    #[must_use]
     pub fn users_per_item(&self) -> Vec<(u32, u64)> {
         let mut users = self.users_of_items();
         users.sort_unstable();
@@ -69,7 +69,7 @@ impl Contributions {
     }
 
     /// The number of users of each item code.
-    #[must_use] 
+    #[must_use]
     pub fn users_of_items(&self) -> Vec<u32> {
         let mut users = vec![0_u32; self.vocabulary.code_bound()];
         for items in self.items_by_user() {

@@ -23,7 +23,7 @@ impl Keys {
     }
 
     /// The key of an item that has this digest.
-    #[must_use] 
+    #[must_use]
     pub fn key(&self, item: ItemCode, digest: Digest) -> Key<'_> {
         let of_interned = |interned: u32| {
             let store = &self.stores[self.sharding.shard_of_code(interned)];
@@ -34,7 +34,7 @@ impl Keys {
     }
 
     /// The types of the item columns.
-    #[must_use] 
+    #[must_use]
     pub fn schema(&self) -> &ItemSchema {
         &self.schema
     }

@@ -44,7 +44,7 @@ pub enum RowOrder<R = RanksByDigest> {
 
 impl RowOrder {
     /// What is done with the rows if up to `most` of each item are counted before they are put in this order.
-    #[must_use] 
+    #[must_use]
     pub fn with_rows(&self, most: u32) -> Self {
         match self {
             Self::Any | Self::Items(ItemOrder::Prior(_)) => Self::Rows(most),

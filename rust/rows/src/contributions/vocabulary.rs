@@ -34,7 +34,7 @@ pub struct Digests<'a> {
 impl Digests<'_> {
     /// The digest of an item.
     #[inline]
-    #[must_use] 
+    #[must_use]
     pub fn get(&self, item: ItemCode) -> Digest {
         Digest(match self.own {
             Some(own) if item.0 < self.below => own.get(item.0),
@@ -43,7 +43,7 @@ impl Digests<'_> {
     }
 
     /// The digests of some items.
-    #[must_use] 
+    #[must_use]
     pub fn of(&self, items: &[u32]) -> Vec<Digest> {
         items.iter().map(|item| self.get(ItemCode(*item))).collect()
     }
@@ -161,7 +161,7 @@ impl Vocabulary {
     }
 
     /// The digests of a range of codes from a multiple of [`Vocabulary::STRIDE`] on, in their order.
-    #[must_use] 
+    #[must_use]
     pub fn digests_from(&self, codes: Range<usize>) -> Vec<Digest> {
         let mut digests = vec![Digest::default(); codes.len()];
         self.gather_digests(codes.start, &mut digests);
@@ -169,7 +169,7 @@ impl Vocabulary {
     }
 
     /// The key of an item.
-    #[must_use] 
+    #[must_use]
     pub fn key(&self, item: ItemCode) -> Key<'_> {
         let Keys { sharding, below, .. } = self.keys;
         let digest = match &self.own {
@@ -183,19 +183,19 @@ impl Vocabulary {
     }
 
     /// The keys, for items whose digests are known.
-    #[must_use] 
+    #[must_use]
     pub fn keys(&self) -> &Keys {
         &self.keys
     }
 
     /// The keys, and the digests, to be freed.
-    #[must_use] 
+    #[must_use]
     pub fn into_keys(self) -> (Keys, Vec<Growing<u128>>) {
         (self.keys, self.digests)
     }
 
     /// The types of the item columns.
-    #[must_use] 
+    #[must_use]
     pub fn schema(&self) -> &ItemSchema {
         self.keys.schema()
     }

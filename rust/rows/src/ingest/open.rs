@@ -24,7 +24,7 @@ pub struct Declared(Option<ColumnLayout>);
 
 impl Declared {
     /// The types of the columns, if the source declares those of all items.
-    #[must_use] 
+    #[must_use]
     pub fn types(&self) -> Option<&ColumnLayout> {
         self.0.as_ref().filter(|layout| !layout.undeclared().any(|undeclared| undeclared))
     }
@@ -166,7 +166,7 @@ impl OpenSource {
     }
 
     /// The types of the user and item columns.
-    #[must_use] 
+    #[must_use]
     pub fn layout(&self) -> &ColumnLayout {
         match &self.0 {
             Opened::Stream(_, layout, _) => layout,

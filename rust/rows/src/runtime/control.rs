@@ -163,7 +163,7 @@ impl Control {
     }
 
     /// The same job with so many threads at most.
-    #[must_use] 
+    #[must_use]
     pub fn with_at_most(&self, threads: usize) -> Self {
         let most = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN); // Otherwise: no thread would do the work.
         Self { threads: self.threads.min(most), ..self.clone() }
@@ -251,7 +251,7 @@ impl Control {
     }
 
     /// Count the work on `whole` users or other things, which is `percent` of the phase.
-    #[must_use] 
+    #[must_use]
     pub fn tally(&self, percent: u64, whole: usize) -> Tally<'_> {
         Tally { progress: &self.progress, share: WHOLE / 100 * percent, whole: whole.max(1) as u64 }
     }
@@ -271,7 +271,7 @@ impl Control {
     }
 
     /// The bytes that are counted now.
-    #[must_use] 
+    #[must_use]
     pub fn held_memory(&self) -> u64 {
         self.progress.memory.load(Ordering::Relaxed)
     }

@@ -43,7 +43,7 @@ enum Store<T> {
 
 impl<T: Element> Array<T> {
     /// `len` zeros.
-    #[must_use] 
+    #[must_use]
     pub fn zeroed(len: usize) -> Self {
         // Unlike `vec!`, `new_vec_zeroed` does not write to memory that the system has zeroed.
         Self::mapped(len).unwrap_or_else(|| {
@@ -53,7 +53,7 @@ impl<T: Element> Array<T> {
 
     /// `len` zeros that live on when most of what was made beside them is gone. So they have a mapping of their own even if
     /// there are fewer of them.
-    #[must_use] 
+    #[must_use]
     pub fn apart(len: usize) -> Self {
         Self::mapped_from(MAPPED_APART, len).unwrap_or_else(|| Self::zeroed(len))
     }
@@ -78,7 +78,7 @@ impl<T: Element> Array<T> {
 
     /// The elements.
     #[inline]
-    #[must_use] 
+    #[must_use]
     pub fn as_slice(&self) -> &[T] {
         match &self.0 {
             Store::Heap(vec) => vec,
@@ -105,7 +105,7 @@ impl<T: Element> Array<T> {
     }
 
     /// Bytes held.
-    #[must_use] 
+    #[must_use]
     pub fn bytes(&self) -> usize {
         size_of_val(self.as_slice())
     }
@@ -126,14 +126,14 @@ pub struct Growing<T> {
 
 impl<T: Element> Growing<T> {
     /// `len` zeros, with addresses for `more` elements if the system gives them.
-    #[must_use] 
+    #[must_use]
     pub fn zeroed(len: usize, more: usize) -> Self {
         Self { array: Array::mapped(len.saturating_add(more)).unwrap_or_else(|| Array::zeroed(len)), len }
     }
 
     /// The elements so far.
     #[inline]
-    #[must_use] 
+    #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.array.as_slice()[..self.len]
     }
@@ -185,13 +185,14 @@ impl<T: Element> Growing<T> {
     }
 
     /// Number of elements.
-    #[must_use] 
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether it is empty")]
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Bytes in use. Bytes reserved beyond them are not backed by memory yet.
-    #[must_use] 
+    #[must_use]
     pub fn bytes(&self) -> usize {
         self.len * size_of::<T>()
     }

@@ -12,14 +12,14 @@ use crate::runtime::{Control, panics};
 const ROWS_PER_THREAD: usize = 1 << 15;
 
 /// How many threads to use for `work` rows or items.
-#[must_use] 
+#[must_use]
 pub fn threads_for(work: usize, control: &Control) -> usize {
     control.threads().min(work / ROWS_PER_THREAD).max(1)
 }
 
 /// The number of parts for `threads` threads. Parts take different times, so each thread gets several of them: a thread
 /// that is done early takes more.
-#[must_use] 
+#[must_use]
 pub fn parts_for(threads: usize) -> usize {
     if threads > 1 { threads * 8 } else { 1 }
 }

@@ -14,7 +14,7 @@ pub struct Remembered<K, V> {
 
 impl<K: PartialEq, V: Clone> Remembered<K, V> {
     /// Remember up to `most` results.
-    #[must_use] 
+    #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { most, recent: Mutex::new(VecDeque::new()) }
     }

@@ -76,7 +76,7 @@ impl Slots {
 
 impl Slot {
     /// Where the value stands, so that values can be read in the order of the disk.
-    #[must_use] 
+    #[must_use]
     pub fn place(&self) -> u64 {
         self.fixed.offset
     }

@@ -15,13 +15,13 @@ pub struct OwnCodes {
 
 impl OwnCodes {
     /// The integers below `below`.
-    #[must_use] 
+    #[must_use]
     pub fn new(below: u32) -> Self {
         Self { below }
     }
 
     /// All are below this.
-    #[must_use] 
+    #[must_use]
     pub fn below(self) -> u32 {
         self.below
     }

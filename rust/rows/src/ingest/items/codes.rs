@@ -29,13 +29,13 @@ pub struct ItemCode(pub u32);
 impl ItemCode {
     /// The code at a position of arrays indexed by item.
     #[expect(clippy::cast_possible_truncation, reason = "codes fit 32 bits by construction")]
-    #[must_use] 
+    #[must_use]
     pub fn from_index(index: usize) -> Self {
         Self(index as u32)
     }
 
     /// Position in arrays indexed by item.
-    #[must_use] 
+    #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
