@@ -24,11 +24,13 @@ impl Payload for Integers {
 }
 
 /// Contributions of integer users and items, pushed in small batches.
+#[must_use]
 pub fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
     ordered(rows, key, None)
 }
 
 /// The same, with each user's items in an order.
+#[must_use]
 pub fn ordered(
     rows: &[(u64, u64)],
     key: &ReleaseKey,
@@ -38,6 +40,7 @@ pub fn ordered(
 }
 
 /// The same, grouped as an order of rows says.
+#[must_use]
 pub fn grouped(rows: &[(u64, u64)], key: &ReleaseKey, order: &RowOrder) -> Contributions {
     let control = Control::default();
     let builder = ContributionsBuilder::new(&control);

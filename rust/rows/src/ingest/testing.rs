@@ -11,6 +11,7 @@ pub(crate) fn digests(values: &[u64], key: &ReleaseKey, purpose: Purpose) -> Vec
 }
 
 /// The digest of an integer item.
+#[must_use]
 pub fn item_digest(item: u64, key: &ReleaseKey) -> Digest {
     digests(&[item], key, Purpose::ItemDigest)[0]
 }
