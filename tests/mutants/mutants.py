@@ -127,10 +127,10 @@ MUTANTS = [
         ("cargo:counting",),
     ),
     Mutant(
-        "sums of rows in the exchange begin anew at the end",
-        CORE + "exchange/items/noisy_counts.rs",
-        "parts.fold(0, u64::saturating_add)",
-        "parts.fold(0, u64::wrapping_add)",
+        "sums in the exchange stay below the largest number",
+        CORE + "exchange/wire/by_digest.rs",
+        "        let same = next.0 == sum.0;\n",
+        "        let same = next.0 == sum.0 && sum.1.checked_add(&next.1).is_some();\n",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2290,10 +2290,10 @@ MUTANTS = [
         (LAW1, REFERENCE),
     ),
     Mutant(
-        "executors decide the parts of a weight one by one",
+        "stages take the parts of a sum one by one",
         CORE + "exchange/items/sum.rs",
-        "weights.chunk_by(|a, b| a.0 == b.0)",
-        "weights.chunk_by(|_, _| false)",
+        "        add_up(&mut self.weights);\n",
+        "",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2597,8 +2597,8 @@ MUTANTS = [
     Mutant(
         "the exchange bounds parts of users",
         CORE + "exchange/rows/gather.rs",
-        "self.order.is_next(partition)? && self.rows >= self.most;",
-        "!self.order.is_next(partition)? && self.rows > 0;",
+        "self.runs.ended_by(partition)?.is_some() && self.rows >= self.most {",
+        "self.runs.ended_by(partition)?.is_none() && self.rows > 0 {",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2610,10 +2610,10 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
-        "the exchange decides the parts of an item one by one",
-        CORE + "exchange/items/sum.rs",
-        "for parts in weights.chunk_by(|a, b| a.0 == b.0) {",
-        "for parts in weights.chunk_by(|a, b| a.0 == b.0 && false) {",
+        "the driver decides the parts of an item one by one",
+        CORE + "exchange/driver/deciding.rs",
+        "    add_up(&mut weights);\n    let mut push",
+        "    let mut push",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2795,16 +2795,16 @@ MUTANTS = [
     ),
     Mutant(
         "the driver decides the weights of the last task only",
-        CORE + "exchange/items/sum.rs",
-        "Ok((*item, sum))",
-        "Ok((*item, parts.last().map_or(sum, |part| part.1)))",
+        CORE + "exchange/driver/deciding.rs",
+        "    add_up(&mut weights);\n    let mut push",
+        "    weights.sort_unstable();\n    weights.dedup_by_key(|(item, _)| *item);\n    let mut push",
         ("cargo:exchange",),
     ),
     Mutant(
         "the driver decides all rounds as the first one",
         CORE + "exchange/driver/deciding.rs",
-        "job.decide_items(round)?",
-        "job.decide_items(round.min(0))?",
+        "job.deciding(round)?",
+        "job.deciding(round.min(0))?",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2838,8 +2838,8 @@ MUTANTS = [
     Mutant(
         "weights that come to the driver lose the end of a value",
         CORE + "exchange/wire/weights.rs",
-        "    if !packed.is_empty() {\n        made.push(TO_DRIVER, packed);\n    }\n    made",
-        "    made",
+        "    if !packed.is_empty() {\n        made.push(partition, packed);\n    }\n",
+        "",
         ("cargo:exchange",),
     ),
     Mutant(

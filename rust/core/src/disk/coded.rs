@@ -20,7 +20,7 @@ use crate::exchange::{
     CandidateSums, Decisions, Packed, PackedPruned, Partition, PrunedUsers, Pruner, Weights,
 };
 use crate::random::Digest;
-use crate::rounds::{Deciding, Round, checked_weight};
+use crate::rounds::{Deciding, Round};
 use crate::runtime::memory::Growing;
 use crate::scratch::{Spool, Stored};
 
@@ -97,7 +97,7 @@ impl Rounds<'_> {
         for turn in self.job.turns()?.each() {
             let sums = self.weights(turn.round, pruned, &removed)?;
             let decided = decide(&turn.deciding()?, pruned, &sums, &mut removed)?;
-            released = released.with(&self.held_bytes(decided)?);
+            released = released.with(&self.held(decided)?);
             self.stages.control.end_phase();
         }
         Ok(released)
@@ -126,14 +126,8 @@ impl Rounds<'_> {
 }
 
 /// The decisions of a round. The items that it releases are removed.
-fn decide(
-    deciding: &Deciding,
-    pruned: &OnCandidates,
-    sums: &[u64],
-    removed: &mut ItemSet,
-) -> Result<Vec<u8>> {
+fn decide(deciding: &Deciding, pruned: &OnCandidates, sums: &[u64], removed: &mut ItemSet) -> Result<Packed> {
     let (candidates, mut decided) = (pruned.candidates.as_slice(), Vec::new());
-    sums.iter().try_for_each(|sum| checked_weight(*sum).map(drop))?;
     for first in (0..sums.len()).step_by(DECIDED) {
         let places = first..sums.len().min(first + DECIDED);
         let given = places.filter(|place| sums[*place] > 0);
@@ -142,9 +136,9 @@ fn decide(
         deciding.each_released(&weights, |at, noisy| {
             removed.insert(ItemCode::from_index(places[at]));
             Decisions::push(weights[at].0, noisy, &mut decided);
-        });
+        })?;
     }
-    Ok(decided)
+    Ok(decided.into())
 }
 
 /// The buffers of one thread that prunes users, kept from partition to partition.

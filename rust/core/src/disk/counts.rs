@@ -28,7 +28,7 @@ impl Rounds<'_> {
         control.charge_memory(items.len() as u64 * BYTES, stage)?;
         // Rounds gave their memory back, but for the released items.
         let memory = self.stages.memory.beside(control.held_memory());
-        let (stages, job) = (Stages { memory, control }, self.job.clone().with_sizes(memory.sizes));
+        let (stages, job) = (Stages { memory, control }, self.job.clone().with_rows_together(memory.rows));
         let (counted, sums) = (ReleasedSet::list(items), Spool::new(scratch)?);
         let count = || job.count_released(stages.memory.partitions, counted.clone());
         stages.run(held, count, || stages.writer(&sums))?;

@@ -1,6 +1,5 @@
 //! Partitions that are too large for memory are divided again.
 
-use super::memory::Memory;
 use super::stages::{Stages, largest, parts};
 use crate::Result;
 use crate::contributions::RowOrder;
@@ -8,8 +7,8 @@ use crate::exchange::{Packing, Partitions, unpacked};
 use crate::random::ReleaseKey;
 use crate::scratch::{Scratch, Spool, Stored};
 
-/// Contributions in so many partitions that each thread can hold one, and stages that make as many for items. `needed`
-/// divides the memory for a partition of so many bytes.
+/// Contributions in so many partitions that each thread can hold one, and stages that make as many for items. In memory a
+/// packed byte takes `held` of them.
 ///
 /// Users are divided by the same bits, more finely. So the new partitions ascend as the old ones do, and all rows of a
 /// user stay together. Every value is unpacked and packed by itself.
@@ -18,12 +17,12 @@ use crate::scratch::{Scratch, Spool, Stored};
 /// Those of scratch; an interruption.
 pub(super) fn divided<'a>(
     contributions: Stored,
-    (order, needed): (&RowOrder, impl Fn(Memory, u64) -> Memory),
+    (order, held): (&RowOrder, u64),
     key: &ReleaseKey,
     stages: Stages<'a>,
     scratch: &Scratch,
 ) -> Result<(Stored, Stages<'a>)> {
-    let memory = needed(stages.memory, largest(&parts(&contributions)));
+    let memory = stages.memory.divided(largest(&parts(&contributions)), held);
     if memory.partitions == stages.memory.partitions {
         return Ok((contributions, stages));
     }

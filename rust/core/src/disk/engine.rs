@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 
 use super::divide::divided;
-use super::memory::Memory;
+use super::memory::{LISTED, WEIGHED};
 use super::names::Lookup;
 use super::output::Output;
 use super::reading;
@@ -96,12 +96,9 @@ impl<'a> DiskEngine<'a> {
             AfterRounds::Nothing => !plan.has_rounds,
             AfterRounds::NoisyNumbers(_) | AfterRounds::Users => rows.held.is_none(),
         };
-        let divided = |stored, needed: fn(Memory, u64) -> Memory| {
-            divided(stored, (order, needed), self.key, self.stages, &self.scratch)
-        };
-        let needed = if gathers { Memory::divided } else { Memory::divided_slightly };
-        let (contributions, stages) = divided(rows.contributions, needed)?;
-        let held = rows.held.map(|held| divided(held, Memory::divided)).transpose()?;
+        let divided = |stored, bytes| divided(stored, (order, bytes), self.key, self.stages, &self.scratch);
+        let (contributions, stages) = divided(rows.contributions, if gathers { WEIGHED } else { LISTED })?;
+        let held = rows.held.map(|held| divided(held, WEIGHED)).transpose()?;
         Ok((StoredRows { contributions, held: held.map(|(held, _)| held), ..rows }, stages))
     }
 }
@@ -120,7 +117,7 @@ struct DiskRows<'e> {
 
 impl<'e> DiskRows<'e> {
     fn rounds(&self, job: &JobSpec) -> Rounds<'e> {
-        let job = ExchangeJob::new(job.clone(), self.key.clone()).with_sizes(self.stages.memory.sizes);
+        let job = ExchangeJob::new(job.clone(), self.key.clone()).with_rows_together(self.stages.memory.rows);
         Rounds { job, stages: self.stages, scratch: self.scratch }
     }
 }
@@ -212,10 +209,6 @@ impl Output for &UsersOfItems {
         for (_, users) in Decisions::each(packed.bytes())? {
             *items.entry(clipped(users.unsigned_abs())).or_default() += 1;
         }
-        Ok(())
-    }
-
-    fn end(self) -> Result<()> {
         Ok(())
     }
 }

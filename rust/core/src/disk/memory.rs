@@ -1,6 +1,6 @@
 //! How the memory limit is divided.
 
-use crate::exchange::Sizes;
+use crate::exchange::ROWS_TOGETHER;
 use crate::numeric::widths::{codes, index};
 use crate::runtime::Control;
 use crate::{Error, Result};
@@ -13,10 +13,11 @@ const ROW_BYTES: usize = 256;
 /// Bytes of the limit for each thread, at least. Half of them are its stage's; while rows are read, decoders and batches
 /// take about a third. With fewer, fewer threads run.
 const THREAD_BYTES: usize = 32 << 20;
-/// Bytes that a packed value takes in memory for each byte in scratch, at most about.
-const UNPACKED: u64 = 12;
-/// The same where users are handed out as they are.
-const LISTED: u64 = 10;
+/// Bytes that a packed value takes in memory for each byte in scratch, at most about: in a table, with the weights that come of
+/// it, and where users are handed out as they are.
+pub(super) const UNPACKED: u64 = 12;
+pub(super) const WEIGHED: u64 = UNPACKED * WEIGHTS;
+pub(super) const LISTED: u64 = 10;
 /// Bytes of a sum of weights on one thread.
 const SUM_BYTES: usize = size_of::<u64>();
 /// Sums of weights take at most about this many times as much as the contributions, where no sum has two parts.
@@ -50,7 +51,8 @@ pub(super) struct Memory {
     pub(super) stage: u64,
     /// Threads of a stage.
     pub(super) threads: usize,
-    pub(super) sizes: Sizes,
+    /// Rows of users that a task takes together.
+    pub(super) rows: usize,
     pub(super) partitions: u32,
     /// The most candidates whose weights are added up in one pass.
     pub(super) summed: usize,
@@ -79,7 +81,7 @@ impl Memory {
             table,
             stage: limit as u64 / 2,
             threads,
-            sizes: sizes(limit / 2 / threads),
+            rows: rows(limit / 2 / threads),
             partitions: codes(straight / PIECE).clamp(least, most),
             summed,
             coded: limit / 4 * 3,
@@ -98,14 +100,14 @@ impl Memory {
     pub(super) fn beside(self, held: u64) -> Self {
         let stage = self.limit.saturating_sub(held).clamp(self.limit / 8, self.stage.max(self.limit / 8));
         let threads = self.threads.min(index(stage * 2 / THREAD_BYTES as u64)).max(1);
-        Self { stage, threads, sizes: sizes(index(stage) / threads), ..self }
+        Self { stage, threads, rows: rows(index(stage) / threads), ..self }
     }
 
     /// The bytes that items with codes may take while partitions of this many packed bytes are read. Half of the limit is theirs
     /// in any case.
     pub(super) fn coded_beside(self, largest: u64) -> usize {
         // Otherwise: not even one thread can read them, which is an error when it tries.
-        let threads = self.for_lists(largest).map_or(1, |memory| memory.threads);
+        let threads = self.fitting(largest, LISTED).map_or(1, |memory| memory.threads);
         let read = index(largest.saturating_mul(LISTED)).saturating_mul(threads);
         self.coded.saturating_sub(read).max(self.coded / 3 * 2)
     }
@@ -128,17 +130,8 @@ impl Memory {
     }
 
     /// This division, with so many partitions that each thread can hold one, if the largest of those so far has this many
-    /// packed bytes. A user is never divided.
-    pub(super) fn divided(self, largest: u64) -> Self {
-        self.divided_for(largest, UNPACKED * WEIGHTS)
-    }
-
-    /// As [`Memory::divided`], for partitions whose users are handed out as they are.
-    pub(super) fn divided_slightly(self, largest: u64) -> Self {
-        self.divided_for(largest, LISTED)
-    }
-
-    fn divided_for(self, largest: u64, held: u64) -> Self {
+    /// packed bytes, each of which takes `held` in memory. A user is never divided.
+    pub(super) fn divided(self, largest: u64, held: u64) -> Self {
         let most = (self.stage / self.threads as u64 / held).max(1);
         let times = u32::try_from(largest.div_ceil(most)).unwrap_or(MOST_PARTITIONS); // Otherwise: cut off below.
         let more = times.max(1).checked_next_power_of_two().unwrap_or(MOST_PARTITIONS); // Otherwise: as before.
@@ -147,24 +140,13 @@ impl Memory {
         Self { partitions: partitions - partitions % self.partitions, ..self }
     }
 
-    /// This division, with so few threads that each can hold a partition of this many packed bytes.
+    /// This division, with so few threads that each can hold a partition of this many packed bytes, each of which takes `held`
+    /// in memory.
     ///
     /// # Errors
     /// [`Error::MemoryLimit`] if not even one can.
-    pub(super) fn for_partitions(self, largest: u64) -> Result<Self> {
-        self.for_held(largest.saturating_mul(UNPACKED))
-    }
-
-    /// As [`Memory::for_partitions`], for partitions whose users are handed out as they are.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) fn for_lists(self, largest: u64) -> Result<Self> {
-        self.for_held(largest.saturating_mul(LISTED))
-    }
-
-    fn for_held(self, bytes: u64) -> Result<Self> {
-        let each = bytes.max(1);
+    pub(super) fn fitting(self, largest: u64, held: u64) -> Result<Self> {
+        let each = largest.saturating_mul(held).max(1);
         if each > self.limit {
             return Err(Error::MemoryLimit {
                 limit: self.limit,
@@ -175,10 +157,9 @@ impl Memory {
     }
 }
 
-/// The sizes of tasks for a thread with so many bytes.
-fn sizes(each: usize) -> Sizes {
-    let most = Sizes::default();
-    Sizes { rows: (each / ROW_BYTES).clamp(1, most.rows), ..most }
+/// Rows of a task for a thread with so many bytes.
+fn rows(each: usize) -> usize {
+    (each / ROW_BYTES).clamp(1, ROWS_TOGETHER)
 }
 
 #[cfg(test)]
@@ -195,7 +176,7 @@ mod tests {
         {
             let memory = Memory::new(limit, &control);
             assert_eq!((memory.threads, memory.partitions), (threads, partitions));
-            let rows = memory.threads * (memory.sizes.rows * ROW_BYTES + memory.written);
+            let rows = memory.threads * (memory.rows * ROW_BYTES + memory.written);
             assert!(rows as u64 <= limit * 2 / 3 && memory.table <= limit / 2);
             assert!((memory.threads * memory.straight * STRAIGHT_BYTES) as u64 <= limit / 2);
         }
@@ -207,12 +188,12 @@ mod tests {
         assert_eq!(memory.coded_beside(1 << 20), 688 << 20);
         // One large user takes threads from the stage, and no more.
         assert_eq!([40 << 20, u64::MAX].map(|largest| memory.coded_beside(largest)), [512 << 20; 2]);
-        let threads = |largest| memory.for_partitions(largest).map(|memory| memory.threads);
+        let threads = |largest| memory.fitting(largest, UNPACKED).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);
         assert_eq!(threads(80 << 20).unwrap(), 1);
         assert!(matches!(threads(90 << 20), Err(Error::MemoryLimit { .. })));
-        let partitions = |largest| memory.divided(largest).partitions;
+        let partitions = |largest| memory.divided(largest, WEIGHED).partitions;
         let each = (1_u64 << 30) / 2 / 8 / UNPACKED / WEIGHTS;
         assert_eq!([0, each, each + 1, 5 * each].map(partitions), [1024, 1024, 2048, 8192]);
         assert_eq!(partitions(u64::MAX), MOST_PARTITIONS);
@@ -243,7 +224,7 @@ mod tests {
         for held in [3 << 26, 1 << 28, u64::MAX] {
             let memory = beside(held);
             assert!(memory.stage == ((1 << 28) - held.min(1 << 28)).max(1 << 25));
-            assert!((memory.threads * memory.sizes.rows * ROW_BYTES) as u64 <= memory.stage);
+            assert!((memory.threads * memory.rows * ROW_BYTES) as u64 <= memory.stage);
         }
     }
 }

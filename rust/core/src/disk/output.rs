@@ -13,7 +13,9 @@ pub(super) trait Output {
     /// Take a batch.
     fn take(&mut self, batch: &RecordBatch) -> Result<()>;
     /// End after the last batch.
-    fn end(self) -> Result<()>;
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Puts batches into scratch, by partition.
@@ -22,7 +24,7 @@ impl Output for Writer<'_> {
         partitioned_values(batch)?.try_for_each(|(partition, packed)| self.push(partition, packed))
     }
 
-    fn end(mut self) -> Result<()> {
+    fn end(&mut self) -> Result<()> {
         self.flush()
     }
 }
@@ -43,10 +45,6 @@ impl Output for &Collected {
     fn take(&mut self, batch: &RecordBatch) -> Result<()> {
         let more = Packed::gathered(std::slice::from_ref(batch))?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(more);
-        Ok(())
-    }
-
-    fn end(self) -> Result<()> {
         Ok(())
     }
 }

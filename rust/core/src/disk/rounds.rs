@@ -85,7 +85,7 @@ impl Rounds<'_> {
     ) -> Result<Packed> {
         let total = Collected::default();
         self.total(contributions, (wanted, bounded, most), || &total)?;
-        self.held(total)
+        self.held(total.packed())
     }
 
     /// As [`Rounds::counted`], with an output for each thread.
@@ -107,15 +107,10 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Decisions, which stay in memory.
-    fn held(&self, decided: Collected) -> Result<Packed> {
-        self.held_bytes(decided.packed().bytes().to_vec())
-    }
-
     /// Packed decisions, which stay in memory.
-    pub(super) fn held_bytes(&self, decided: Vec<u8>) -> Result<Packed> {
-        let bytes = decided.len() as u64 * HELD;
+    pub(super) fn held(&self, decided: Packed) -> Result<Packed> {
+        let bytes = decided.bytes().len() as u64 * HELD;
         self.stages.control.charge_memory(bytes, "holding the released items")?;
-        Ok(decided.into())
+        Ok(decided)
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Rounds<'a> {
         for item in &shared {
             Decisions::push(item.digest, item.weight, &mut released);
         }
-        self.held_bytes(released)
+        self.held(released.into())
     }
 
     /// The users in blocks, and the shared items by slot.

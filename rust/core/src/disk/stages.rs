@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::memory::Memory;
+use super::memory::{LISTED, Memory, UNPACKED};
 use super::output::{Collected, Output};
 use crate::Result;
+use crate::contributions::RowOrder;
 use crate::exchange::{Gather, Lengths, Stage, partitioned_batch};
 use crate::random::ReleaseKey;
 use crate::runtime::{Control, Tally, parallel};
@@ -50,7 +51,7 @@ impl Stages<'_> {
         output: impl Fn() -> O + Sync,
     ) -> Result<()> {
         let parts = parts(stored);
-        let threads = self.memory.for_partitions(largest(&parts))?.threads;
+        let threads = self.memory.fitting(largest(&parts), UNPACKED)?.threads;
         let ranges = ranges(&parts, threads as u64 * RANGES);
         let queue = Queue::new(ranges, self.control, stored.values().len());
         queue.work(threads, || {
@@ -121,17 +122,9 @@ impl Stages<'_> {
         end: impl Fn(T) -> Result<()> + Sync,
     ) -> Result<()> {
         let parts = parts(stored);
-        let threads = self.memory.for_lists(largest(&parts))?.threads;
-        let queue = Queue::new(parts, self.control, stored.values().len());
-        queue.work(threads, || {
-            let mut own = start();
-            while let Some(Part { partition, values, .. }) = queue.next() {
-                let read = values.len();
-                work(&mut own, partition, values)?;
-                queue.tally.add(read);
-            }
-            end(own)
-        })
+        let memory = self.memory.fitting(largest(&parts), LISTED)?;
+        let work = |own: &mut T, Part { partition, values, .. }| work(own, partition, values);
+        Stages { memory, ..*self }.each(parts, start, work, end)
     }
 
     /// The number of users in each class, by their numbers of distinct items: see [`crate::look::users_by_size`].
@@ -145,7 +138,11 @@ impl Stages<'_> {
         key: &ReleaseKey,
     ) -> Result<Vec<u64>> {
         let (lengths, counted) = (Lengths::new(sizes.to_vec()), Collected::default());
-        self.run(contributions, || Ok(Gather::new(lengths.clone(), key, self.memory.sizes)), || &counted)?;
+        self.run(
+            contributions,
+            || Ok(Gather::new(lengths.clone(), key, RowOrder::Any, self.memory.rows)),
+            || &counted,
+        )?;
         Ok(lengths.total(counted.packed().bytes()))
     }
 }

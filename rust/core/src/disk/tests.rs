@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::engine::DiskEngine;
-use super::memory::Memory;
+use super::memory::{Memory, WEIGHED};
 use super::names::Lookup;
 use super::stages::Stages;
 use super::*;
+use crate::exchange::ExchangeJob;
 use crate::exchange::tests::caps::rare_and_common;
-use crate::exchange::{ExchangeJob, Sizes};
 use crate::ingest::{PublicList, Source, item_schema};
 use crate::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
 use crate::runtime::Control;
@@ -125,7 +125,7 @@ fn little(table: u64, threads: usize) -> Memory {
         table,
         stage: 1 << 39,
         threads,
-        sizes: Sizes { rows: 50, ..Sizes::default() },
+        rows: 50,
         partitions: 5,
         summed: 30,
         coded: usize::MAX,
@@ -215,7 +215,7 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
     for from in ALL {
         let request = request(MECHANISMS[5], from, 5, 0.5);
         for (table, threads) in [(1 << 16, 4), (1 << 20, 2)] {
-            let memory = Memory { sizes: Sizes { rows: 3000, ..Sizes::default() }, ..little(table, threads) };
+            let memory = Memory { rows: 3000, ..little(table, threads) };
             assert!(same(&rows, from, &request, memory) > 20);
         }
     }

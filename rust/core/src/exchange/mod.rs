@@ -40,14 +40,12 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
+pub(crate) use driver::ROWS_TOGETHER;
 pub(crate) use driver::{Beyond, check_order, in_order, of_digests};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, added_up, decided, most_sums};
-pub use items::{
-    Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions,
-};
+pub use items::{FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions};
 pub(crate) use rows::{
-    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Weights,
-    unpacked,
+    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Weights, unpacked,
 };
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut, Weigh,

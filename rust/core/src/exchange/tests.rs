@@ -7,7 +7,7 @@ use arrow_schema::Schema;
 use proptest::prelude::*;
 
 use self::simulation::*;
-use super::rows::Candidates;
+use super::rows::Chances;
 use super::wire::{Dictionaries, partitioned_values, take_items};
 use super::*;
 use crate::random::{Digest, Words};
@@ -147,9 +147,9 @@ fn candidates_are_those_of_any_round() {
     };
     let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
     let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
-    let candidates = Candidates::new(UserCounts::unpack(users, &[]).unwrap(), deciders());
+    let (chances, counts) = (Chances::new(deciders()), UserCounts::unpack(users, &[]).unwrap());
     let rounds = by_round(users);
-    for (at, found) in candidates.most_users(&items).into_iter().enumerate() {
+    for (at, found) in chances.most_users(&items, &counts).into_iter().enumerate() {
         assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));
     }
 }
@@ -162,7 +162,7 @@ fn stages_refuse_what_is_not_theirs() {
     let job = selection.job();
     let counts = || UserCounts::unpack(1, &[]).unwrap();
     assert!(job.weigh(3, ReleasedSet::default()).is_err());
-    let encoded = run(job.encode(PARTITIONS, false).unwrap(), &[table(&rows)]);
+    let encoded = run(job.encode(PARTITIONS, false, ReleasedSet::default()).unwrap(), &[table(&rows)]);
     let mut pieces = shuffled(encoded, 1).concat();
     pieces.push(pieces[0].clone());
     for mut task in [
@@ -234,7 +234,7 @@ fn values_that_end_early_make_the_same_decisions() {
     let rows = some_rows();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[5], 9, true), &schema, key()).unwrap();
-    let early = selection.job().clone().with_sizes(Sizes { rows: 200, weights: 64 });
+    let early = selection.job().clone().with_rows_together(200);
     let [whole, early] = [selection.job(), &early].map(|job| Engine::new(job, table, &rows, 2));
     let values =
         |engine: &Engine<'_>| -> usize { engine.pruned(4).concat().iter().map(RecordBatch::num_rows).sum() };

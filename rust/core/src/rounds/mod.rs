@@ -34,7 +34,7 @@ pub(crate) use block::{
     UserBlock,
 };
 pub use calibration::{Calibration, Round};
-pub(crate) use decision::{Decider, checked_weight};
+pub(crate) use decision::Decider;
 pub use lowered::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;

@@ -1,7 +1,7 @@
 //! The order of rounds, which every engine asks for its next one: what is weighed, and who decides it.
 
 use super::calibration::{Calibration, Round};
-use super::decision::{Decider, ItemState, Outcome};
+use super::decision::{Decider, ItemState, Outcome, checked_weight};
 use super::lowered::Lowered;
 use crate::Result;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
@@ -81,16 +81,24 @@ impl Turn<'_> {
 impl Deciding {
     /// Decide items of a plain round from their whole weights. Hands out the place of each that is released, and its noisy
     /// weight as it is published.
-    pub(crate) fn each_released(&self, items: &[(Digest, u64)], mut released: impl FnMut(usize, i64)) {
+    ///
+    /// # Errors
+    /// As [`checked_weight`].
+    pub(crate) fn each_released(
+        &self,
+        items: &[(Digest, u64)],
+        mut released: impl FnMut(usize, i64),
+    ) -> Result<()> {
         let digests: Vec<Digest> = items.iter().map(|(item, _)| *item).collect();
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (place, ((_, weight), word)) in items.iter().zip(words).enumerate() {
-            let weight = weight.saturating_sub(self.lowered);
+            let weight = checked_weight(*weight)?.saturating_sub(self.lowered);
             if let Outcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
                 released(place, self.published(noisy));
             }
         }
+        Ok(())
     }
 
     /// A noisy weight as it is published.

@@ -3,9 +3,7 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{
-    self, Encode, Name, Packed, ReleasedSet, UserCounts, decided, partition_decisions,
-};
+use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, decided, partition_decisions};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -56,12 +54,8 @@ impl ExchangeJob {
         with_user_counts: bool,
         left_out: Option<&[u8]>,
     ) -> PyResult<ExchangeTask> {
-        guarded(|| {
-            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
-            let encode = self.job.encode(num_partitions, with_user_counts)?;
-            Ok(left_out.into_iter().fold(encode, Encode::without))
-        })
-        .map(ExchangeTask::new)
+        guarded(|| self.job.encode(num_partitions, with_user_counts, self.set_if_given(left_out)?))
+            .map(ExchangeTask::new)
     }
 
     /// The task that takes items out of what was read.
@@ -180,12 +174,8 @@ impl ExchangeJob {
     /// The task that looks up the names of released items in the table without some items.
     #[pyo3(signature = (released, left_out=None))]
     fn name(&self, released: &[u8], left_out: Option<&[u8]>) -> PyResult<ExchangeTask> {
-        guarded(|| {
-            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
-            let name = self.job.name(self.opened_set(released)?);
-            Ok(left_out.into_iter().fold(name, Name::without))
-        })
-        .map(ExchangeTask::new)
+        guarded(|| Ok(self.job.name(self.opened_set(released)?, self.set_if_given(left_out)?)))
+            .map(ExchangeTask::new)
     }
 
     /// Packed values as they travel to tasks, which open them with the key of the job.
@@ -203,5 +193,10 @@ impl ExchangeJob {
 
     fn opened_set(&self, sealed: &[u8]) -> Result<ReleasedSet, Error> {
         ReleasedSet::unpack(self.opened(sealed)?.bytes())
+    }
+
+    /// The same, or the empty set.
+    fn set_if_given(&self, sealed: Option<&[u8]>) -> Result<ReleasedSet, Error> {
+        sealed.map_or(Ok(ReleasedSet::default()), |sealed| self.opened_set(sealed))
     }
 }

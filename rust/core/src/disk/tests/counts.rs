@@ -45,7 +45,7 @@ fn rows_of_released_items_are_counted_as_in_memory() {
             // Partitions that are too large are divided again, and so are those of the rows before any was taken out.
             let (limit, partitions) = [(1 << 40, 5), (250_000, 1), (250_000, 2)][n % 3];
             let memory = Memory { limit, stage: limit / 2, partitions, ..little(2000, 1 + n % 3) };
-            assert!(limit > 250_000 || memory.divided(8000).partitions > partitions);
+            assert!(limit > 250_000 || memory.divided(8000, WEIGHED).partitions > partitions);
             assert!(same(&rows, from, &request, memory) > 0, "{mechanism}");
             assert!(same(&rows, from, &with_lists(request, from, 1), memory) > 2, "{mechanism}");
         }

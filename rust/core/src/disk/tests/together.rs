@@ -66,7 +66,7 @@ proptest! {
         if lists & 2 == 2 { (request.public_items, request.public) = fuzzed_list(&[3, 4, 100_000], from); }
         if request.calibrate().is_err() { return Ok(()); }
         let memory = Memory { limit, partitions, coded, written,
-            sizes: Sizes { rows: size, ..Sizes::default() }, ..little(table, threads) };
+            rows: size, ..little(table, threads) };
         let files = tempfile::tempdir().unwrap();
         let control = Control::new(memory.threads.try_into().ok(), None);
         let here = task::select_partitions(source(&rows, from, &files), &request, &key(), &Control::default());

@@ -59,8 +59,7 @@ impl BlockUsers {
         known.clear();
         known.resize(partition.items.len(), UNKNOWN);
         partition.each_user(|items, user, places, keyed| {
-            let mut finder = block.finder();
-            let slot = |place: &u32| finder.find(items[*place as usize], &mut known[*place as usize]);
+            let slot = |place: &u32| block.slot(items[*place as usize], &mut known[*place as usize]);
             filling.add((items, user, places), slot, keyed);
             if filling.is_full(BLOCK_ROWS) {
                 block.end(filling, number, made)?;
@@ -85,18 +84,11 @@ struct Made {
     sums: ByDigest<u64>,
 }
 
-/// Finds the slots of items.
-struct Finder<'a> {
-    counts: &'a UserCounts,
-    slots: &'a mut ByDigest<u32>,
-    shared: &'a mut Vec<Digest>,
-}
-
-impl Finder<'_> {
+impl Made {
     /// The slot of an item, which `known` remembers; or the item, if one user alone holds it.
-    fn find(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
+    fn slot(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
         if *known == UNKNOWN {
-            let shared = &mut *self.shared;
+            let shared = &mut self.shared;
             let slot = || {
                 shared.push(item);
                 codes(shared.len() - 1)
@@ -108,12 +100,6 @@ impl Finder<'_> {
             };
         }
         if *known == ALONE { Err(item) } else { Ok(*known) }
-    }
-}
-
-impl Made {
-    fn finder(&mut self) -> Finder<'_> {
-        Finder { counts: &self.counts, slots: &mut self.slots, shared: &mut self.shared }
     }
 
     /// Let the users give, and write the block, whose users are of this partition and earlier ones.
@@ -140,8 +126,7 @@ impl Stage for BlockUsers {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut made = PartitionedValues::default();
         for (partition, packed) in partitioned_values(&batch)? {
-            let last = self.runs.current();
-            if let (true, Some(last)) = (self.runs.is_next(partition)?, last) {
+            if let Some(last) = self.runs.ended_by(partition)? {
                 self.end_partition(last, &mut made)?;
             }
             self.partition.push(packed)?;

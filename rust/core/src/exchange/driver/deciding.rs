@@ -4,8 +4,7 @@ use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
 use crate::Result;
-use crate::exchange::items::{Decide, OnItems, sum_up};
-use crate::exchange::wire::{Packed, add_up, push_weight, unpack_weights};
+use crate::exchange::wire::{Decisions, Packed, add_up, push_weight, unpack_weights};
 use crate::random::Digest;
 
 /// The least bytes of a packed weight.
@@ -34,19 +33,20 @@ pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
 /// [`Error::Internal`](crate::Error::Internal) if they are damaged, or if there is no such round;
 /// [`Error::Capacity`](crate::Error::Capacity) for more users than noise may be added for.
 pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
-    let mut decide = job.decide_items(round)?;
-    // Allocated once each. Growing would leave a copy behind that is not wiped.
-    let mut weights = Vec::with_capacity(sent.bytes().len() / WEIGHT);
-    let (mut sums, mut decided) = (Vec::new(), Vec::new());
-    let done = unpack_weights(sent.bytes(), &mut weights)
-        .and_then(|()| sum_up::<Decide>(&mut weights, &mut sums))
-        .and_then(|()| decide.run(&sums, &mut decided));
+    let deciding = job.deciding(round)?;
+    // Allocated once. Growing would leave a copy behind that is not wiped.
+    let (mut weights, mut decided) = (Vec::with_capacity(sent.bytes().len() / WEIGHT), Vec::new());
+    let read = unpack_weights(sent.bytes(), &mut weights);
+    add_up(&mut weights);
+    let mut push = |at: usize, noisy| Decisions::push(weights[at].0, noisy, &mut decided);
+    let done = read.and_then(|()| deciding.each_released(&weights, &mut push));
     wipe(&mut weights);
-    wipe(&mut sums);
     done.map(|()| decided.into())
 }
 
-pub(super) fn wipe(weights: &mut [(Digest, u64)]) {
+/// Overwrite weights, also those behind the end.
+pub(super) fn wipe(weights: &mut Vec<(Digest, u64)>) {
+    weights.resize(weights.capacity(), Default::default());
     for (item, weight) in weights {
         item.0.zeroize();
         weight.zeroize();

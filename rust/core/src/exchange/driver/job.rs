@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::accounting::L0Bound;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
+use crate::exchange::items::{FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, Prune, Sizes,
-    TakeOut, Weigh,
+    Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut,
+    Weigh,
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{
     Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
 };
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
+use crate::rounds::{BlockRound, Decider, Deciding, Filling, Lowered, Round, Turns};
 use crate::task::JobSpec;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -30,19 +29,23 @@ const UNSCORED: Error = Error::Internal("the rounds do not score");
 pub struct ExchangeJob {
     spec: Arc<JobSpec>,
     key: ReleaseKey,
-    sizes: Sizes,
+    rows_together: usize,
 }
+
+/// Rows of users that a task takes together, which take up to about a hundred bytes each. That decides its memory and what it
+/// sends, and no release.
+pub(crate) const ROWS_TOGETHER: usize = 1 << 23;
 
 impl ExchangeJob {
     /// The job, on the driver or on another machine.
     #[must_use]
     pub fn new(spec: JobSpec, key: ReleaseKey) -> Self {
-        Self { spec: spec.into(), key, sizes: Sizes::default() }
+        Self { spec: spec.into(), key, rows_together: ROWS_TOGETHER }
     }
 
-    /// The same job, whose tasks take other amounts together. Its release is the same.
-    pub(crate) fn with_sizes(self, sizes: Sizes) -> Self {
-        Self { sizes, ..self }
+    /// The same job, whose tasks take so many rows together. Its release is the same.
+    pub(crate) fn with_rows_together(self, rows_together: usize) -> Self {
+        Self { rows_together, ..self }
     }
 
     /// The parameters.
@@ -64,13 +67,14 @@ impl ExchangeJob {
         self.spec.calibration.scoring().is_some()
     }
 
-    /// The stage that reads the table, and counts the users of items if asked for.
+    /// The stage that reads the table without some items, and counts the users of the others if asked for.
     ///
     /// # Errors
     /// A number of partitions out of range.
-    pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
+    pub fn encode(&self, partitions: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
         let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
-        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
+        let kept = (self.rows(), left_out);
+        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, kept))
     }
 
     /// The stage that takes items out of packed contributions.
@@ -82,7 +86,7 @@ impl ExchangeJob {
     /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
     #[must_use]
     pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
-        Gather::new(Lengths::new(sizes), &self.key, self.sizes)
+        self.gather(Lengths::new(sizes), RowOrder::Any)
     }
 
     /// The number of users above which an item counts as frequent, at least 1. With this number or fewer, hardly any
@@ -118,8 +122,7 @@ impl ExchangeJob {
     /// # Errors
     /// No rounds; a rule that cannot be made ready.
     pub fn prune_and_weigh(&self, users: UserCounts) -> Result<Both<Prune, Weigh>> {
-        let candidates = Candidates::new(users, self.deciders()?);
-        let prune = Prune::new(self.bound()?, &self.key, candidates, self.sizes);
+        let prune = Prune::new(self.spec.kept()?, &self.key, (self.chances()?, users), self.rows_together);
         Ok(Both::new(prune, self.weigh(0, ReleasedSet::default())?))
     }
 
@@ -150,15 +153,15 @@ impl ExchangeJob {
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn weigh(&self, number: u32, released: ReleasedSet) -> Result<Weigh> {
         let decider = self.decider(number, false)?;
-        Ok(Weigh::new(self.bound()?, self.round(number)?, decider, released, self.sizes))
+        Ok(Weigh::new(self.spec.kept()?, self.round(number)?, decider, released))
     }
 
     /// What decides whole weights of a round, counted from 0.
     ///
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready; as [`ExchangeJob::turns`].
-    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
-        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    pub(super) fn deciding(&self, round: u32) -> Result<Deciding> {
+        self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()
     }
 
     /// The order of the rounds.
@@ -193,7 +196,7 @@ impl ExchangeJob {
     /// Rounds that do not score.
     pub(crate) fn filling(&self) -> Result<Filling> {
         let (_, publish) = self.spec.calibration.scoring().ok_or(UNSCORED)?;
-        Ok(Filling::new(self.bound()?, &self.key, publish.budgets()))
+        Ok(Filling::new(self.spec.kept()?, &self.key, publish.budgets()))
     }
 
     /// A scored round on blocks, counted from 0.
@@ -222,7 +225,7 @@ impl ExchangeJob {
     ) -> Result<Gather<Count>> {
         let bound = self.spec.bound.filter(|_| bounded);
         let count = Count::new(self.key.clone(), Partitions::new(partitions)?, bound, wanted);
-        Ok(Gather::new(count, &self.key, self.sizes))
+        Ok(self.gather(count, RowOrder::Any))
     }
 
     /// The stage that adds up counts, and keeps only the `most` largest if asked for.
@@ -238,7 +241,7 @@ impl ExchangeJob {
     pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
         let limit = self.count_noise()?.limit();
         let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
-        Ok(Gather::new(count, &self.key, self.sizes).in_order(self.rows().into()))
+        Ok(self.gather(count, self.rows()))
     }
 
     /// The stage that makes noisy numbers of these counts.
@@ -293,14 +296,15 @@ impl ExchangeJob {
         Sum::new(FalsePositives)
     }
 
-    /// The stage that looks up names.
+    /// The stage that looks up the names of released items in the table without some items.
     #[must_use]
-    pub fn name(&self, released: ReleasedSet) -> Name {
-        Name::new(&self.spec.columns, self.key.clone(), released)
+    pub fn name(&self, released: ReleasedSet, left_out: ReleasedSet) -> Name {
+        Name::new(&self.spec.columns, self.key.clone(), released, left_out)
     }
 
-    fn bound(&self) -> Result<L0Bound> {
-        self.spec.kept()
+    /// A stage on users, whose items stand in an order.
+    fn gather<T: OnUsers>(&self, stage: T, order: RowOrder) -> Gather<T> {
+        Gather::new(stage, &self.key, order, self.rows_together)
     }
 
     fn round(&self, round: u32) -> Result<&Round> {

@@ -10,6 +10,7 @@ mod top_k;
 
 pub use deciding::{added_up, decided};
 pub use job::ExchangeJob;
+pub(crate) use job::ROWS_TOGETHER;
 pub(crate) use named::{in_order, of_digests};
 pub(crate) use possible::{Beyond, check_order};
 pub use selection::Selection;

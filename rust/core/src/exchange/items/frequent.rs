@@ -17,13 +17,13 @@ pub struct FrequentItems {
     frequent_above: u32,
     /// Item hashes and user counts of the current partition.
     counts: Vec<(u32, u32)>,
-    order: PartitionRuns,
+    runs: PartitionRuns,
     packed: Vec<u8>,
 }
 
 impl FrequentItems {
     pub(crate) fn new(frequent_above: u32) -> Self {
-        Self { frequent_above, counts: Vec::new(), order: PartitionRuns::default(), packed: Vec::new() }
+        Self { frequent_above, counts: Vec::new(), runs: PartitionRuns::default(), packed: Vec::new() }
     }
 
     fn end_partition(&mut self) {
@@ -37,7 +37,7 @@ impl FrequentItems {
 impl Stage for FrequentItems {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         for (partition, packed) in partitioned_values(&batch)? {
-            if self.order.is_next(partition)? {
+            if self.runs.ended_by(partition)?.is_some() {
                 self.end_partition();
             }
             unpack_user_counts(packed, &mut self.counts)?;

@@ -33,7 +33,7 @@ impl Count {
 }
 
 impl OnUsers for Count {
-    fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let is_wanted = |item| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
         let filter: Option<&dyn Fn(Digest) -> bool> = self.wanted.is_some().then_some(&is_wanted);
         let (counts, vocabulary) = count(contributions, (self.bound, filter), &self.key, &one_thread())?;

@@ -27,7 +27,7 @@ impl CountReleased {
 }
 
 impl OnUsers for CountReleased {
-    fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let vocabulary = &contributions.vocabulary;
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         let is_counted: Vec<bool> = digests.iter().map(|item| self.counted.contains(*item)).collect();

@@ -28,22 +28,16 @@ pub struct Encode {
 
 impl Encode {
     /// With `with_user_counts` the task also counts the users of its items. `rows` says which rows of a user and an item
-    /// are packed.
+    /// are packed. Items are left out as if they had never been there.
     pub(crate) fn new(
         columns: Columns,
         key: ReleaseKey,
         partitions: Partitions,
         with_user_counts: bool,
-        rows: RowOrder,
+        (rows, left_out): (RowOrder, ReleasedSet),
     ) -> Self {
-        let (left_out, waiting) = Default::default();
+        let waiting = Batcher::default();
         Self { columns, key, partitions, with_user_counts, rows, left_out, waiting }
-    }
-
-    /// Leave these items out, as if they had never been there.
-    #[must_use]
-    pub fn without(self, left_out: ReleasedSet) -> Self {
-        Self { left_out, ..self }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {

@@ -1,10 +1,7 @@
 //! Packed contributions of whole partitions come together, so that a stage sees every user with all of its items.
 
-use std::sync::Arc;
-
 use arrow_array::RecordBatch;
 
-use super::sizes::Sizes;
 use super::unpacker::Unpacker;
 use crate::Result;
 use crate::contributions::{Contributions, RowOrder};
@@ -14,11 +11,11 @@ use crate::random::ReleaseKey;
 
 /// The work of a stage on the users of some partitions.
 pub trait OnUsers: Send {
-    /// Take the users, and return the batches that are ready. `last` is the last of their partitions.
+    /// Take the users, and return the batches that are ready.
     ///
     /// # Errors
     /// Those of the stage.
-    fn run(&self, last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>>;
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>>;
 }
 
 /// A stage on users.
@@ -34,32 +31,19 @@ pub struct Gather<T> {
     /// Rows taken together, if several partitions are needed for that. The more rows, the more users of an item meet
     /// in a task before anything moves.
     most: usize,
-    order: PartitionRuns,
+    runs: PartitionRuns,
 }
 
 impl<T: OnUsers> Gather<T> {
-    pub(crate) fn new(stage: T, key: &ReleaseKey, sizes: Sizes) -> Self {
-        Self {
-            stage,
-            unpacker: Unpacker::new(key),
-            rows: 0,
-            most: sizes.rows,
-            order: PartitionRuns::default(),
-        }
-    }
-
     /// The items of each user are handed out in this order.
-    pub(crate) fn in_order(self, order: Arc<RowOrder>) -> Self {
-        Self { unpacker: self.unpacker.in_order(order), ..self }
+    pub(crate) fn new(stage: T, key: &ReleaseKey, order: RowOrder, most: usize) -> Self {
+        Self { stage, unpacker: Unpacker::new(key, order), rows: 0, most, runs: PartitionRuns::default() }
     }
 
     /// Hand out all users so far.
-    fn hand_out(&mut self, last: Option<i32>) -> Result<Vec<RecordBatch>> {
+    fn hand_out(&mut self) -> Result<Vec<RecordBatch>> {
         self.rows = 0;
-        match (self.unpacker.take()?, last) {
-            (Some(contributions), Some(last)) => self.stage.run(last, contributions),
-            (None, _) | (_, None) => Ok(Vec::new()),
-        }
+        self.unpacker.take()?.map_or(Ok(Vec::new()), |contributions| self.stage.run(contributions))
     }
 }
 
@@ -67,10 +51,8 @@ impl<T: OnUsers> Stage for Gather<T> {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut ready = Vec::new();
         for (partition, packed) in partitioned_values(&batch)? {
-            let last = self.order.current();
-            let enough = self.order.is_next(partition)? && self.rows >= self.most;
-            if enough {
-                ready.extend(self.hand_out(last)?);
+            if self.runs.ended_by(partition)?.is_some() && self.rows >= self.most {
+                ready.extend(self.hand_out()?);
             }
             self.rows += self.unpacker.push(packed)?;
         }
@@ -78,6 +60,6 @@ impl<T: OnUsers> Stage for Gather<T> {
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.hand_out(self.order.current())
+        self.hand_out()
     }
 }

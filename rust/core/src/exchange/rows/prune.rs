@@ -10,16 +10,15 @@
 
 use arrow_array::RecordBatch;
 
-use super::candidates::Candidates;
+use super::candidates::Chances;
 use super::partition::Partition;
 use super::pruned::PrunedUsers;
-use super::sizes::Sizes;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::bounding::{AHEAD, Priorities};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartitionRuns, PartitionedValues, partitioned_values, push_dictionary,
+    ByDigest, PartitionRuns, PartitionedValues, UserCounts, partitioned_values, push_dictionary,
 };
 use crate::numeric::widths::codes;
 use crate::random::{CodedWords, Digest, ReleaseKey};
@@ -81,7 +80,8 @@ impl Pruner {
 pub struct Prune {
     pruner: Pruner,
     pruned: PrunedUsers,
-    candidates: Candidates,
+    chances: Chances,
+    users: UserCounts,
     /// The items of the next value, and the most users of each.
     dictionary: Vec<(Digest, u32)>,
     places: ByDigest<u32>,
@@ -96,18 +96,24 @@ pub struct Prune {
 }
 
 impl Prune {
-    pub(crate) fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates, sizes: Sizes) -> Self {
+    pub(crate) fn new(
+        bound: L0Bound,
+        key: &ReleaseKey,
+        (chances, users): (Chances, UserCounts),
+        most: usize,
+    ) -> Self {
         Self {
             pruner: Pruner::new(bound, key),
             pruned: PrunedUsers::default(),
-            candidates,
+            chances,
+            users,
             dictionary: Vec::new(),
             places: ByDigest::default(),
             known: Vec::new(),
             partition: Partition::new(key),
             runs: PartitionRuns::default(),
             rows: 0,
-            most: sizes.rows,
+            most,
         }
     }
 
@@ -126,8 +132,8 @@ impl Prune {
 
     /// Find the codes of the items of the partition.
     fn look_up(&mut self) {
-        let Self { candidates, places, dictionary, known, partition, .. } = self;
-        let most_users = candidates.most_users(&partition.items);
+        let Self { chances, users, places, dictionary, known, partition, .. } = self;
+        let most_users = chances.most_users(&partition.items, users);
         known.clear();
         known.extend(partition.items.iter().zip(most_users).map(|(item, users)| {
             let place = |users| {
@@ -142,11 +148,11 @@ impl Prune {
 
     /// Hand out all users so far. The value goes under the last of their partitions: where it is makes no difference to
     /// the rounds.
-    fn hand_out(&mut self, last: Option<i32>, made: &mut PartitionedValues) {
+    fn hand_out(&mut self, last: i32, made: &mut PartitionedValues) {
         self.rows = 0;
         self.places.clear();
         let dictionary = std::mem::take(&mut self.dictionary);
-        if let Some(last) = last.filter(|_| self.pruned.rows() > 0) {
+        if self.pruned.rows() > 0 {
             let mut packed = Vec::new();
             push_dictionary(&dictionary, &mut packed);
             self.pruned.take(&mut packed);
@@ -159,8 +165,7 @@ impl Stage for Prune {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut made = PartitionedValues::default();
         for (partition, packed) in partitioned_values(&batch)? {
-            let last = self.runs.current();
-            if self.runs.is_next(partition)? {
+            if let Some(last) = self.runs.ended_by(partition)? {
                 self.end_partition()?;
                 if self.rows >= self.most {
                     self.hand_out(last, &mut made);
@@ -173,8 +178,10 @@ impl Stage for Prune {
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut made = PartitionedValues::default();
-        self.end_partition()?;
-        self.hand_out(self.runs.current(), &mut made);
+        if let Some(last) = self.runs.current() {
+            self.end_partition()?;
+            self.hand_out(last, &mut made);
+        }
         made.into_batches()
     }
 }

@@ -148,7 +148,7 @@ impl<'a> Engine<'a> {
         tasks: usize,
     ) -> Self {
         let unread = ReleasedSet::unpack(&ReleasedSet::pack(unread.bytes(), None).unwrap()).unwrap();
-        let encode = || job.encode(PARTITIONS, true).unwrap().without(unread.clone());
+        let encode = || job.encode(PARTITIONS, true, unread.clone()).unwrap();
         let tables: Vec<RecordBatch> = (0..tasks)
             .map(|part| table(&rows.iter().skip(part).step_by(tasks).copied().collect::<Rows>()))
             .collect();
@@ -290,7 +290,7 @@ impl<'a> Engine<'a> {
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
         let set = self.released_set(released);
-        let name = || self.job.name(set.clone()).without(self.unread.clone());
+        let name = || self.job.name(set.clone(), self.unread.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };

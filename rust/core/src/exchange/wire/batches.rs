@@ -41,11 +41,11 @@ impl PartitionedValues {
                 small.push((partition, packed));
                 continue;
             }
-            batches.extend(in_batches(&std::mem::take(&mut small), partitioned_batch)?);
+            batches.extend(in_batches(&std::mem::take(&mut small))?);
             let partition: ArrayRef = Arc::new(Int32Array::from(vec![partition]));
             batches.push(batch([(PARTITION, partition), (PACKED, whole(packed)?)])?);
         }
-        batches.extend(in_batches(&small, partitioned_batch)?);
+        batches.extend(in_batches(&small)?);
         Ok(batches)
     }
 }
@@ -55,14 +55,13 @@ impl PartitionedValues {
 /// # Errors
 /// As [`PartitionedValues::into_batches`].
 pub(crate) fn partitioned_batch(rows: &[(i32, Vec<u8>)]) -> Result<RecordBatch> {
-    batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)])
+    let partitions: Int32Array = rows.iter().map(|(partition, _)| *partition).collect();
+    let values = column(rows.iter().map(|(_, packed)| packed.as_slice()))?;
+    batch([(PARTITION, Arc::new(partitions)), (PACKED, values)])
 }
 
 /// Divide rows among batches. Each has at least one row, and at most [`BATCH_BYTES`] unless its only row has more.
-fn in_batches(
-    mut rows: &[(i32, Vec<u8>)],
-    make: impl Fn(&[(i32, Vec<u8>)]) -> Result<RecordBatch>,
-) -> Result<Vec<RecordBatch>> {
+fn in_batches(mut rows: &[(i32, Vec<u8>)]) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     while !rows.is_empty() {
         let mut bytes = 0;
@@ -71,7 +70,7 @@ fn in_batches(
             bytes <= BATCH_BYTES
         };
         let (now, rest) = rows.split_at(rows.iter().take_while(fits).count().max(1));
-        batches.push(make(now)?);
+        batches.push(partitioned_batch(now)?);
         rows = rest;
     }
     Ok(batches)
@@ -80,14 +79,6 @@ fn in_batches(
 /// A batch of one packed value, without a partition.
 pub(crate) fn packed_batch(packed: &[u8]) -> Result<RecordBatch> {
     batch([(PACKED, column([packed])?)])
-}
-
-fn partitions(rows: &[(i32, Vec<u8>)]) -> ArrayRef {
-    Arc::new(rows.iter().map(|(partition, _)| *partition).collect::<Int32Array>())
-}
-
-fn values(rows: &[(i32, Vec<u8>)]) -> Result<ArrayRef> {
-    column(rows.iter().map(|(_, packed)| packed.as_slice()))
 }
 
 fn column<'a>(values: impl IntoIterator<Item = &'a [u8]> + Clone) -> Result<ArrayRef> {

@@ -50,3 +50,15 @@ pub(crate) fn add_up<K: Ord + Copy, N: SaturatingAdd>(parts: &mut Vec<(K, N)>) {
         same
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_stay_at_the_largest_number() {
+        let mut sums = vec![(2, 3), (1, u64::MAX), (2, 4), (1, 5), (0, 0)];
+        add_up(&mut sums);
+        assert_eq!(sums, [(0, 0), (1, u64::MAX), (2, 7)]);
+    }
+}

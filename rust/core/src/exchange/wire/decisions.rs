@@ -79,20 +79,8 @@ impl Decisions {
         self.0.get(&item).copied()
     }
 
-    /// Remove an item and return its number.
-    pub(crate) fn take(&mut self, item: Digest) -> Option<i64> {
-        self.0.remove(&item)
-    }
-
     /// All items with their numbers, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Digest, i64)> + '_ {
         self.0.iter().map(|(item, number)| (*item, *number))
-    }
-}
-
-/// The last number of each item.
-impl FromIterator<(Digest, i64)> for Decisions {
-    fn from_iter<I: IntoIterator<Item = (Digest, i64)>>(items: I) -> Self {
-        Self(items.into_iter().collect())
     }
 }

@@ -48,20 +48,20 @@ impl PartitionRuns {
         self.current
     }
 
-    /// Whether this value starts a new partition, so that the one before has ended.
+    /// The partition that has ended, if this value starts another one.
     ///
     /// # Errors
     /// [`Error::Internal`] if the partition has ended before. Its users or items would be taken in parts.
-    pub(crate) fn is_next(&mut self, partition: i32) -> Result<bool> {
+    pub(crate) fn ended_by(&mut self, partition: i32) -> Result<Option<i32>> {
         if self.current == Some(partition) {
-            return Ok(false);
+            return Ok(None);
         }
         if self.ended.contains(&partition) {
             return Err(Error::Internal("the rows of a partition do not come together"));
         }
         let before = self.current.replace(partition);
         self.ended.extend(before);
-        Ok(before.is_some())
+        Ok(before)
     }
 }
 
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn partitions_come_in_any_order_and_once() {
         let mut runs = PartitionRuns::default();
-        let found = [5, 5, 2, 2, 6].map(|partition| runs.is_next(partition).unwrap());
-        assert_eq!(found, [false, false, true, false, true]);
+        let found = [5, 5, 2, 2, 6].map(|partition| runs.ended_by(partition).unwrap());
+        assert_eq!(found, [None, None, Some(5), None, Some(2)]);
         assert_eq!(runs.current(), Some(6));
-        assert!(runs.is_next(5).is_err());
-        assert!(runs.is_next(2).is_err());
-        assert!(!runs.is_next(6).unwrap());
+        assert!(runs.ended_by(5).is_err());
+        assert!(runs.ended_by(2).is_err());
+        assert_eq!(runs.ended_by(6).unwrap(), None);
     }
 }

@@ -34,7 +34,7 @@ pub struct ReleasedSet(Form);
 #[derive(Debug, Clone)]
 enum Form {
     /// The items themselves, shared by the tasks of a process.
-    List(Arc<Decisions>),
+    List(Arc<DigestSet>),
     /// A filter that the items pass, and the other items of the table that pass it.
     Filter { bloom: Bloom, false_positives: DigestSet },
 }
@@ -67,7 +67,7 @@ impl ReleasedSet {
 
     /// A list of these items.
     pub(crate) fn list(items: &[Digest]) -> Self {
-        Self(Form::List(Arc::new(items.iter().map(|item| (*item, 0)).collect())))
+        Self(Form::List(Arc::new(items.iter().copied().collect())))
     }
 
     /// Read a packed set; no bytes are the empty set.
@@ -77,7 +77,10 @@ impl ReleasedSet {
     pub fn unpack(packed: &[u8]) -> Result<Self> {
         match packed {
             [] => Ok(Self::default()),
-            [LIST, items @ ..] => Ok(Self(Form::List(Decisions::unpack(items)?.into()))),
+            [LIST, items @ ..] => {
+                let items = Decisions::each(items)?.map(|(item, _)| item);
+                Ok(Self(Form::List(Arc::new(items.collect()))))
+            }
             [FILTER, probes, rest @ ..] => unpack_filter(*probes, rest).map(Self),
             _ => Err(DAMAGED),
         }
@@ -85,7 +88,7 @@ impl ReleasedSet {
 
     pub(crate) fn contains(&self, item: Digest) -> bool {
         match &self.0 {
-            Form::List(items) => items.contains(item),
+            Form::List(items) => items.contains(&item),
             Form::Filter { bloom, false_positives } => bloom.passes(item) && !false_positives.contains(&item),
         }
     }
@@ -93,7 +96,7 @@ impl ReleasedSet {
     /// Whether the set has this item. A list gives each item once. A filter cannot remove items, and answers as before.
     pub(crate) fn take(&mut self, item: Digest) -> bool {
         match &mut self.0 {
-            Form::List(items) => items.contains(item) && Arc::make_mut(items).take(item).is_some(),
+            Form::List(items) => items.contains(&item) && Arc::make_mut(items).remove(&item),
             Form::Filter { .. } => self.contains(item),
         }
     }

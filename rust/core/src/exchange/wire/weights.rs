@@ -30,29 +30,27 @@ pub(crate) fn pack_by_partition(weights: Vec<(Digest, u64)>, partitions: Partiti
     order.sort_unstable_by_key(|(partition, ..)| *partition);
     let mut made = PartitionedValues::default();
     for group in order.chunk_by(|a, b| a.0 == b.0) {
-        let mut packed = Vec::new();
-        for &(partition, item, weight) in group {
-            push_weight(item, weight, &mut packed);
-            if packed.len() >= VALUE_BYTES {
-                made.push(partition, std::mem::take(&mut packed));
-            }
-        }
-        made.push(group[0].0, packed);
+        push_all(group[0].0, group.iter().map(|(_, item, weight)| (*item, *weight)), &mut made);
     }
     made
 }
 
 /// Pack weights for the driver.
 pub(crate) fn pack_for_driver(weights: &[(Digest, u64)]) -> PartitionedValues {
-    let (mut made, mut packed) = (PartitionedValues::default(), Vec::new());
-    for &(item, weight) in weights {
+    let mut made = PartitionedValues::default();
+    push_all(TO_DRIVER, weights.iter().copied(), &mut made);
+    made
+}
+
+fn push_all(partition: i32, weights: impl Iterator<Item = (Digest, u64)>, made: &mut PartitionedValues) {
+    let mut packed = Vec::new();
+    for (item, weight) in weights {
         push_weight(item, weight, &mut packed);
         if packed.len() >= VALUE_BYTES {
-            made.push(TO_DRIVER, std::mem::take(&mut packed));
+            made.push(partition, std::mem::take(&mut packed));
         }
     }
     if !packed.is_empty() {
-        made.push(TO_DRIVER, packed);
+        made.push(partition, packed);
     }
-    made
 }
