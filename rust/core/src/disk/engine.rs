@@ -5,14 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 
-use super::divide::divided;
-use super::memory::{LISTED, WEIGHED};
-use super::names::Lookup;
-use super::output::Output;
-use super::reading;
-use super::reading::{Read, Rows, StoredRows, TakenOut};
+use super::reading::{self, Lookup, Read, RowSink, StoredRows, TakenOut};
 use super::rounds::Rounds;
-use super::stages::Stages;
+use super::threads::{LISTED, Output, Stages, WEIGHED, divided};
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ExchangeJob, Packed, ReleasedSet};
@@ -64,7 +59,7 @@ impl Engine for DiskEngine<'_> {
                 (true, AfterRounds::NoisyNumbers(_) | AfterRounds::Users) => TakenOut::RestAndAll,
             },
         };
-        let rows = Rows::new(self.key, self.stages, &self.scratch, wanted)?;
+        let rows = RowSink::new(self.key, self.stages, &self.scratch, wanted)?;
         let prepare = |rows: &mut _| plan.lists.remove_from(rows);
         match rows.read(source, (schema.clone(), order.clone()), plan.later, prepare)? {
             Read::InMemory(rows) => {
@@ -84,14 +79,14 @@ impl Engine for DiskEngine<'_> {
 }
 
 impl<'a> DiskEngine<'a> {
-    /// The rows in so many partitions that each thread can hold one.
+    /// The rows in so many buckets that each thread can hold one.
     fn divided(
         &self,
         rows: StoredRows,
         plan: &Plan<'_>,
         order: &RowOrder,
     ) -> Result<(StoredRows, Stages<'a>)> {
-        // Counting gathers the rows of whole partitions into tables, and has rows of its own where some were taken out.
+        // Counting gathers the rows of whole buckets into tables, and has rows of its own where some were taken out.
         let gathers = match plan.after {
             AfterRounds::Nothing => !plan.has_rounds,
             AfterRounds::NoisyNumbers(_) | AfterRounds::Users => rows.held.is_none(),

@@ -1,10 +1,9 @@
 //! One entry for every task.
 
 use super::engine::DiskEngine;
-use super::memory::LEAST;
-use super::stages::Stages;
+use super::threads::{LEAST, Stages};
 use crate::error::quoted_path;
-use crate::exchange::{Beyond, check_order};
+use crate::exchange::{BeyondMemory, check_order};
 use crate::ingest::Source;
 use crate::random::ReleaseKey;
 use crate::runtime::Control;
@@ -67,7 +66,7 @@ pub fn run(
 /// Refuse a mechanism that does not run on the disk.
 fn check_mechanism(request: &Request) -> Result<()> {
     match request {
-        Request::Select(request) => check_order(request, Beyond::Disk),
+        Request::Select(request) => check_order(request, BeyondMemory::Disk),
         Request::Count(_) | Request::TopK(_) => Ok(()),
     }
 }

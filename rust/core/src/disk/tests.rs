@@ -8,9 +8,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::engine::DiskEngine;
-use super::memory::{Memory, WEIGHED};
-use super::names::Lookup;
-use super::stages::Stages;
+use super::reading::Lookup;
+use super::threads::{Memory, Stages, WEIGHED};
 use super::*;
 use crate::exchange::ExchangeJob;
 use crate::exchange::tests::caps::rare_and_common;
@@ -126,7 +125,7 @@ fn little(table: u64, threads: usize) -> Memory {
         stage: 1 << 39,
         threads,
         rows: 50,
-        partitions: 5,
+        buckets: 5,
         summed: 30,
         coded: usize::MAX,
         straight: 200,
@@ -248,9 +247,9 @@ proptest! {
         from in prop::sample::select(&ALL[..]),
         bound in 1_u32..4,
         threads in 1_usize..4,
-        partitions in 1_u32..9,
+        buckets in 1_u32..9,
     ) {
-        let memory = Memory { partitions, ..little(0, threads) };
+        let memory = Memory { buckets, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }

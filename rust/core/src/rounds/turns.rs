@@ -1,8 +1,8 @@
 //! The order of rounds, which every engine asks for its next one: what is weighed, and who decides it.
 
 use super::calibration::{Calibration, Round};
-use super::decision::{Decider, ItemState, Outcome, checked_weight};
-use super::lowered::Lowered;
+use super::decision::{Decider, ItemOutcome, ItemState, checked_weight};
+use super::least_users::Lowered;
 use crate::Result;
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
 
@@ -94,7 +94,7 @@ impl Deciding {
         self.words.fill(&digests, &mut words);
         for (place, ((_, weight), word)) in items.iter().zip(words).enumerate() {
             let weight = checked_weight(*weight)?.saturating_sub(self.lowered);
-            if let Outcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
+            if let ItemOutcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
                 released(place, self.published(noisy));
             }
         }

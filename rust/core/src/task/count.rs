@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::held::{AfterRounds, Engine, Plan};
-use super::in_memory::MemoryEngine;
+use super::engine::{AfterRounds, Engine, Plan};
+use super::memory::MemoryEngine;
 use super::select::PublicLists;
 use crate::Result;
 use crate::contributions::RowOrder;

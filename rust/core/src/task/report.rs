@@ -4,8 +4,8 @@ use arrow_array::RecordBatch;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibrated::Enforced;
-use super::sealed::{differences_of, parse, sealed};
+use super::calibration::Enforced;
+use super::seal::{differences_of, parse, sealed};
 use crate::accounting::{Cost, Guarantee};
 use crate::random::ReleaseKey;
 use crate::{Error, Result};
@@ -191,7 +191,7 @@ mod tests {
     use crate::mechanisms::MechanismSpec;
     use crate::noise::Threshold;
     use crate::rounds::Rule;
-    use crate::task::calibrated::{CalibratedSelect, CalibratedTopK};
+    use crate::task::calibration::{CalibratedSelect, CalibratedTopK};
     use crate::task::request::Request;
     use crate::task::top_k::PublishedCounts;
     use crate::top_k::Neighbours;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::calibrated::{Calibrated, Enforced};
+use super::calibration::{Calibrated, Enforced};
 use super::count::CountRequest;
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;

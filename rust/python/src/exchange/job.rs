@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, decided, partition_decisions};
+use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, bucket_decisions, decided};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -47,14 +47,14 @@ impl ExchangeJob {
     }
 
     /// The task that reads the table without some items, and counts the users of the others if asked for.
-    #[pyo3(signature = (num_partitions, with_user_counts, left_out=None))]
+    #[pyo3(signature = (num_buckets, with_user_counts, left_out=None))]
     fn encode(
         &self,
-        num_partitions: u32,
+        num_buckets: u32,
         with_user_counts: bool,
         left_out: Option<&[u8]>,
     ) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.encode(num_partitions, with_user_counts, self.set_if_given(left_out)?))
+        guarded(|| self.job.encode(num_buckets, with_user_counts, self.set_if_given(left_out)?))
             .map(ExchangeTask::new)
     }
 
@@ -112,17 +112,17 @@ impl ExchangeJob {
     }
 
     /// The task that counts the users of the wanted items, or of all items.
-    fn count(&self, num_partitions: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
+    fn count(&self, num_buckets: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
         guarded(|| {
             let wanted = wanted.map(|wanted| self.opened_set(wanted)).transpose()?;
-            self.job.count(num_partitions, wanted, bounded)
+            self.job.count(num_buckets, wanted, bounded)
         })
         .map(ExchangeTask::new)
     }
 
     /// The task that counts the users or rows of released items, with all items of each user.
-    fn count_released(&self, num_partitions: u32, released: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.count_released(num_partitions, self.opened_set(released)?)).map(ExchangeTask::new)
+    fn count_released(&self, num_buckets: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.count_released(num_buckets, self.opened_set(released)?)).map(ExchangeTask::new)
     }
 
     /// The task that makes noisy numbers of these counts.
@@ -150,25 +150,24 @@ impl ExchangeJob {
     }
 
     /// The task that finds the items of the table that pass a filter.
-    fn filter_candidates(&self, num_partitions: u32, filter: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.filter_candidates(num_partitions, self.opened_set(filter)?))
-            .map(ExchangeTask::new)
+    fn filter_candidates(&self, num_buckets: u32, filter: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.filter_candidates(num_buckets, self.opened_set(filter)?)).map(ExchangeTask::new)
     }
 
-    /// The task that finds the false positives among them. It also takes the batches of `partition_decisions`.
+    /// The task that finds the false positives among them. It also takes the batches of `bucket_decisions`.
     fn false_positives(&self) -> ExchangeTask {
         ExchangeTask::new(self.job.false_positives())
     }
 
-    /// Decided items as batches, by partition of items.
+    /// Decided items as batches, by bucket of items.
     #[staticmethod]
-    fn partition_decisions(
+    fn bucket_decisions(
         py: Python<'_>,
-        num_partitions: u32,
+        num_buckets: u32,
         decided: &ExchangePacked,
     ) -> PyResult<Vec<PyRecordBatch>> {
         let decided = decided.packed.bytes();
-        py.detach(|| guarded(|| partition_decisions(num_partitions, decided))).map(to_python)
+        py.detach(|| guarded(|| bucket_decisions(num_buckets, decided))).map(to_python)
     }
 
     /// The task that looks up the names of released items in the table without some items.

@@ -12,10 +12,10 @@ use crate::exchange::rows::{
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{
-    Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
+    Buckets, Decisions, Dictionaries, Packed, ReleasedSet, SharedStates, UserCounts,
 };
 use crate::random::{Digest, Purpose, ReleaseKey, Words};
-use crate::rounds::{BlockRound, Decider, Deciding, Filling, Lowered, Round, Turns};
+use crate::rounds::{BlockFiller, BlockRound, Decider, Deciding, Lowered, Round, Turns};
 use crate::task::JobSpec;
 use crate::weighting::UNIT;
 use crate::{Error, Result};
@@ -70,11 +70,11 @@ impl ExchangeJob {
     /// The stage that reads the table without some items, and counts the users of the others if asked for.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn encode(&self, partitions: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
-        let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
+    /// A number of buckets out of range.
+    pub fn encode(&self, buckets: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
+        let (columns, buckets) = (self.spec.columns.clone(), Buckets::new(buckets)?);
         let kept = (self.rows(), left_out);
-        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, kept))
+        Ok(Encode::new(columns, self.key.clone(), buckets, with_user_counts, kept))
     }
 
     /// The stage that takes items out of packed contributions.
@@ -194,9 +194,9 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// Rounds that do not score.
-    pub(crate) fn filling(&self) -> Result<Filling> {
+    pub(crate) fn filling(&self) -> Result<BlockFiller> {
         let (_, publish) = self.spec.calibration.scoring().ok_or(UNSCORED)?;
-        Ok(Filling::new(self.spec.kept()?, &self.key, publish.budgets()))
+        Ok(BlockFiller::new(self.spec.kept()?, &self.key, publish.allowances()))
     }
 
     /// A scored round on blocks, counted from 0.
@@ -216,15 +216,10 @@ impl ExchangeJob {
     /// items that it keeps under its bound.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn count(
-        &self,
-        partitions: u32,
-        wanted: Option<ReleasedSet>,
-        bounded: bool,
-    ) -> Result<Gather<Count>> {
+    /// A number of buckets out of range.
+    pub fn count(&self, buckets: u32, wanted: Option<ReleasedSet>, bounded: bool) -> Result<Gather<Count>> {
         let bound = self.spec.bound.filter(|_| bounded);
-        let count = Count::new(self.key.clone(), Partitions::new(partitions)?, bound, wanted);
+        let count = Count::new(self.key.clone(), Buckets::new(buckets)?, bound, wanted);
         Ok(self.gather(count, RowOrder::Any))
     }
 
@@ -237,10 +232,10 @@ impl ExchangeJob {
     /// The stage that counts the users or rows of released items, which is to see all of each user.
     ///
     /// # Errors
-    /// A number of partitions out of range; a calibration without noise of counts.
-    pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
+    /// A number of buckets out of range; a calibration without noise of counts.
+    pub fn count_released(&self, buckets: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
         let limit = self.count_noise()?.limit();
-        let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
+        let count = CountReleased::new(Buckets::new(buckets)?, released, limit);
         Ok(self.gather(count, self.rows()))
     }
 
@@ -283,14 +278,14 @@ impl ExchangeJob {
     /// The stage that finds the items of the table that pass a filter.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn filter_candidates(&self, partitions: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
-        let (partitions, dictionaries) = (Partitions::new(partitions)?, Dictionaries::new(&self.key));
-        Ok(FilterCandidates::new(partitions, dictionaries, filter))
+    /// A number of buckets out of range.
+    pub fn filter_candidates(&self, buckets: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
+        let (buckets, dictionaries) = (Buckets::new(buckets)?, Dictionaries::new(&self.key));
+        Ok(FilterCandidates::new(buckets, dictionaries, filter))
     }
 
     /// The stage that finds the false positives among them. It also takes the batches of
-    /// [`partition_decisions`](crate::exchange::partition_decisions).
+    /// [`bucket_decisions`](crate::exchange::bucket_decisions).
     #[must_use]
     pub fn false_positives(&self) -> Sum<FalsePositives> {
         Sum::new(FalsePositives)

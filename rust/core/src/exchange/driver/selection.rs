@@ -7,8 +7,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use super::job::ExchangeJob;
-use super::named::{are_looked_up, changed, items_of};
-use super::possible::{Beyond, check_order};
+use super::names::{are_looked_up, changed, items_of};
+use super::refusal::{BeyondMemory, check_order};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
 use crate::ingest;
@@ -46,7 +46,7 @@ impl Selection {
     /// # Errors
     /// As [`check_order`].
     pub fn check(request: &SelectRequest) -> Result<()> {
-        check_order(request, Beyond::Cluster)
+        check_order(request, BeyondMemory::Cluster)
     }
 
     /// The most rounds that there may be, whatever a look chooses.

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use super::job::ExchangeJob;
-use super::named::{are_looked_up, items_of};
+use super::names::{are_looked_up, items_of};
 use crate::contributions;
 use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};

@@ -6,7 +6,7 @@ mod noisy_counts;
 mod sum;
 mod total;
 
-pub use false_positives::{FalsePositives, partition_decisions};
+pub use false_positives::{FalsePositives, bucket_decisions};
 pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
 pub use sum::{OnItems, Sum};

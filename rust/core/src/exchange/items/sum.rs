@@ -1,17 +1,15 @@
-//! All weights of an item come together and are added up, one partition of items after the other.
+//! All weights of an item come together and are added up, one bucket of items after the other.
 
 use arrow_array::RecordBatch;
 
 use crate::Result;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{
-    PartitionRuns, VALUE_BYTES, add_up, packed_batch, partitioned_values, unpack_weights,
-};
+use crate::exchange::wire::{BucketRuns, VALUE_BYTES, add_up, bucketed_values, packed_batch, unpack_weights};
 use crate::random::Digest;
 
-/// The work of a stage on the items of a partition.
+/// The work of a stage on the items of a bucket.
 pub trait OnItems: Send {
-    /// Take all items of a partition with their sums, in order of their digests, and append finished values to
+    /// Take all items of a bucket with their sums, in order of their digests, and append finished values to
     /// `packed`. A sum stays at the largest number.
     ///
     /// # Errors
@@ -25,22 +23,22 @@ pub trait OnItems: Send {
 /// A stage on items.
 ///
 /// # Contract
-/// All weights of a partition come one after the other in one task. So each item is seen once, with its whole weight.
+/// All weights of a bucket come one after the other in one task. So each item is seen once, with its whole weight.
 #[derive(Debug)]
 pub struct Sum<T> {
     stage: T,
     weights: Vec<(Digest, u64)>,
-    runs: PartitionRuns,
+    runs: BucketRuns,
     packed: Vec<u8>,
 }
 
 impl<T: OnItems> Sum<T> {
     pub(crate) fn new(stage: T) -> Self {
-        Self { stage, weights: Vec::new(), runs: PartitionRuns::default(), packed: Vec::new() }
+        Self { stage, weights: Vec::new(), runs: BucketRuns::default(), packed: Vec::new() }
     }
 
-    /// Hand out all items of the partition that has ended.
-    fn end_partition(&mut self) -> Result<()> {
+    /// Hand out all items of the bucket that has ended.
+    fn end_bucket(&mut self) -> Result<()> {
         add_up(&mut self.weights);
         self.stage.run(&self.weights, &mut self.packed)?;
         self.weights.clear();
@@ -58,9 +56,9 @@ impl<T: OnItems> Sum<T> {
 
 impl<T: OnItems> Stage for Sum<T> {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (partition, packed) in partitioned_values(&batch)? {
-            if self.runs.ended_by(partition)?.is_some() {
-                self.end_partition()?;
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if self.runs.ended_by(bucket)?.is_some() {
+                self.end_bucket()?;
             }
             unpack_weights(packed, &mut self.weights)?;
         }
@@ -68,7 +66,7 @@ impl<T: OnItems> Stage for Sum<T> {
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.end_partition()?;
+        self.end_bucket()?;
         self.stage.finish(&mut self.packed);
         self.ready(0)
     }

@@ -1,4 +1,4 @@
-//! Packed contributions become numbers of users, added up in the task and sent by partition of items.
+//! Packed contributions become numbers of users, added up in the task and sent by bucket of items.
 
 use arrow_array::RecordBatch;
 
@@ -7,7 +7,7 @@ use super::gather::OnUsers;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::contributions::Contributions;
-use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
+use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 use crate::random::{Digest, ReleaseKey};
 use crate::task::count;
 
@@ -15,7 +15,7 @@ use crate::task::count;
 #[derive(Debug)]
 pub struct Count {
     key: ReleaseKey,
-    partitions: Partitions,
+    buckets: Buckets,
     bound: Option<L0Bound>,
     wanted: Option<ReleasedSet>,
 }
@@ -24,11 +24,11 @@ impl Count {
     /// Count the items of `wanted`, or all items. With a bound, users count for the items that they keep under it.
     pub(crate) fn new(
         key: ReleaseKey,
-        partitions: Partitions,
+        buckets: Buckets,
         bound: Option<L0Bound>,
         wanted: Option<ReleasedSet>,
     ) -> Self {
-        Self { key, partitions, bound, wanted }
+        Self { key, buckets, bound, wanted }
     }
 }
 
@@ -41,6 +41,6 @@ impl OnUsers for Count {
         let counts = digests.into_iter().zip(counts.into_iter().map(i64::unsigned_abs));
         let counts: Vec<(Digest, u64)> =
             counts.filter(|(item, users)| *users > 0 && is_wanted(*item)).collect();
-        pack_by_partition(counts, self.partitions).into_batches()
+        pack_by_bucket(counts, self.buckets).into_batches()
     }
 }

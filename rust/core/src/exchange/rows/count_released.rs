@@ -1,4 +1,4 @@
-//! Packed contributions become what users add to the numbers of released items, sent by partition of items.
+//! Packed contributions become what users add to the numbers of released items, sent by bucket of items.
 //!
 //! All items that a user holds are here, also those beyond its bound. So it has one norm for all that were released.
 
@@ -8,21 +8,21 @@ use super::gather::OnUsers;
 use crate::Result;
 use crate::contributions::Contributions;
 use crate::counting::CountLimit;
-use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
+use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 use crate::random::Digest;
 
 /// The stage that counts the users or rows of released items, for numbers beside a selection.
 #[derive(Debug)]
 pub struct CountReleased {
-    partitions: Partitions,
+    buckets: Buckets,
     counted: ReleasedSet,
     limit: CountLimit,
 }
 
 impl CountReleased {
     /// Count the items of `counted`.
-    pub(crate) fn new(partitions: Partitions, counted: ReleasedSet, limit: CountLimit) -> Self {
-        Self { partitions, counted, limit }
+    pub(crate) fn new(buckets: Buckets, counted: ReleasedSet, limit: CountLimit) -> Self {
+        Self { buckets, counted, limit }
     }
 }
 
@@ -40,6 +40,6 @@ impl OnUsers for CountReleased {
             self.limit.each_addition(counted, |code, more| sums[code] = sums[code].saturating_add(more));
         }
         let sums: Vec<(Digest, u64)> = digests.into_iter().zip(sums).filter(|(_, sum)| *sum > 0).collect();
-        pack_by_partition(sums, self.partitions).into_batches()
+        pack_by_bucket(sums, self.buckets).into_batches()
     }
 }

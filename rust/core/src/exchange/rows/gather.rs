@@ -1,4 +1,4 @@
-//! Packed contributions of whole partitions come together, so that a stage sees every user with all of its items.
+//! Packed contributions of whole buckets come together, so that a stage sees every user with all of its items.
 
 use arrow_array::RecordBatch;
 
@@ -6,10 +6,10 @@ use super::unpacker::Unpacker;
 use crate::Result;
 use crate::contributions::{Contributions, RowOrder};
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{PartitionRuns, partitioned_values};
+use crate::exchange::wire::{BucketRuns, bucketed_values};
 use crate::random::ReleaseKey;
 
-/// The work of a stage on the users of some partitions.
+/// The work of a stage on the users of some buckets.
 pub trait OnUsers: Send {
     /// Take the users, and return the batches that are ready.
     ///
@@ -21,23 +21,23 @@ pub trait OnUsers: Send {
 /// A stage on users.
 ///
 /// # Contract
-/// All rows of a partition come one after the other in one task. So all contributions of a user are handed out
+/// All rows of a bucket come one after the other in one task. So all contributions of a user are handed out
 /// together.
 #[derive(Debug)]
 pub struct Gather<T> {
     stage: T,
     unpacker: Unpacker,
     rows: usize,
-    /// Rows taken together, if several partitions are needed for that. The more rows, the more users of an item meet
+    /// Rows taken together, if several buckets are needed for that. The more rows, the more users of an item meet
     /// in a task before anything moves.
     most: usize,
-    runs: PartitionRuns,
+    runs: BucketRuns,
 }
 
 impl<T: OnUsers> Gather<T> {
     /// The items of each user are handed out in this order.
     pub(crate) fn new(stage: T, key: &ReleaseKey, order: RowOrder, most: usize) -> Self {
-        Self { stage, unpacker: Unpacker::new(key, order), rows: 0, most, runs: PartitionRuns::default() }
+        Self { stage, unpacker: Unpacker::new(key, order), rows: 0, most, runs: BucketRuns::default() }
     }
 
     /// Hand out all users so far.
@@ -50,8 +50,8 @@ impl<T: OnUsers> Gather<T> {
 impl<T: OnUsers> Stage for Gather<T> {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut ready = Vec::new();
-        for (partition, packed) in partitioned_values(&batch)? {
-            if self.runs.ended_by(partition)?.is_some() && self.rows >= self.most {
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if self.runs.ended_by(bucket)?.is_some() && self.rows >= self.most {
                 ready.extend(self.hand_out()?);
             }
             self.rows += self.unpacker.push(packed)?;

@@ -3,14 +3,14 @@
 use arrow_array::RecordBatch;
 
 use super::candidates::can_release;
-use super::pruned::{CandidateSums, PackedPruned};
+use super::pruned_users::{CandidateSums, PackedPruned};
 use super::weights::Weights;
 use crate::Result;
 use crate::accounting::L0Bound;
 use crate::bounding::ItemSet;
 use crate::contributions::ItemCode;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{ReleasedSet, add_up, pack_for_driver, partitioned_values, take_dictionary};
+use crate::exchange::wire::{ReleasedSet, add_up, bucketed_values, pack_for_driver, take_dictionary};
 use crate::random::{Digest, Words};
 use crate::rounds::{Decider, Round};
 
@@ -70,7 +70,7 @@ impl Weigh {
 
 impl Stage for Weigh {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (_, packed) in partitioned_values(&batch)? {
+        for (_, packed) in bucketed_values(&batch)? {
             self.weigh(packed)?;
             if self.sums.len() >= self.full {
                 add_up(&mut self.sums);

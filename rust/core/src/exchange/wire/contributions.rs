@@ -8,7 +8,7 @@
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
-use super::listed::Listed;
+use super::user_lists::Listed;
 use crate::Result;
 use crate::contributions::{
     Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
@@ -94,12 +94,12 @@ impl Payload for Nameless {
 pub(crate) struct PackedUsers<'a> {
     /// The items.
     pub(crate) dictionary: Vec<Digest>,
-    users: Users<'a>,
+    users: PackedForm<'a>,
 }
 
 /// The users of a packed value.
 #[derive(Debug)]
-enum Users<'a> {
+enum PackedForm<'a> {
     /// So many users with places in the dictionary.
     Placed(u32, &'a [u8]),
     /// The dictionary has the items of one user after the other.
@@ -113,11 +113,11 @@ impl<'a> PackedUsers<'a> {
     /// [`Error::Internal`](crate::Error::Internal) if it is damaged.
     pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
         if let Some((dictionary, users)) = Listed::unpack(packed, dictionaries)? {
-            return Ok(Self { dictionary, users: Users::Listed(users) });
+            return Ok(Self { dictionary, users: PackedForm::Listed(users) });
         }
         let mut rest = packed;
         let users = take_u32(&mut rest)?;
-        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: Users::Placed(users, rest) })
+        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: PackedForm::Placed(users, rest) })
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -127,8 +127,8 @@ impl<'a> PackedUsers<'a> {
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
         let mut places = Vec::new();
         let (users, mut rest) = match &self.users {
-            Users::Placed(users, rest) => (*users, *rest),
-            Users::Listed(listed) => {
+            PackedForm::Placed(users, rest) => (*users, *rest),
+            PackedForm::Listed(listed) => {
                 let mut end = 0;
                 return listed.each().try_for_each(|(user, items)| {
                     let start = end;
@@ -169,7 +169,7 @@ pub(crate) fn unpack(
     let mut worker = builder.worker();
     let mut codes: Vec<ItemCode> = Vec::with_capacity(packed.dictionary.len());
     worker.intern(&packed.dictionary, &Nameless, &mut codes)?;
-    let mut rows = Rows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
+    let mut rows = BuilderRows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
     packed.each(|user, places| {
         for part in places.chunks(ROWS) {
             rows.begin(user)?;
@@ -196,7 +196,7 @@ pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Resul
 }
 
 /// Rows on their way to a builder.
-struct Rows<'a> {
+struct BuilderRows<'a> {
     worker: Worker<'a>,
     users: Vec<Digest>,
     lens: Vec<u32>,
@@ -204,7 +204,7 @@ struct Rows<'a> {
     total: usize,
 }
 
-impl Rows<'_> {
+impl BuilderRows<'_> {
     fn begin(&mut self, user: Digest) -> Result<()> {
         if self.items.len() >= ROWS {
             self.flush()?;

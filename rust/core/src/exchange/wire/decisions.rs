@@ -1,7 +1,7 @@
 //! Decisions: items, each with a number.
 
-use super::by_digest::ByDigest;
 use super::bytes::push_digest;
+use super::digest_maps::ByDigest;
 use crate::random::Digest;
 use crate::{Error, Result};
 

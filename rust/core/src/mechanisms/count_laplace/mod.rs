@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
+use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::Result;

@@ -2,8 +2,8 @@
 
 use arrow_array::RecordBatch;
 
+use super::choices::Possible;
 use super::lists::PublicLists;
-use super::possible::Possible;
 use super::request::SelectRequest;
 use crate::contributions;
 use crate::ingest::{OpenSource, Source};
@@ -11,10 +11,10 @@ use crate::look::{Quantile, noisy_users};
 use crate::random::{Purpose, ReleaseKey};
 use crate::release::{Beside, Numbers, publish_columns};
 use crate::runtime::{Control, PHASES};
-use crate::task::calibrated::{CalibratedSelect, Enforced};
-use crate::task::held::{AfterRounds, Engine, Plan};
-use crate::task::in_memory::MemoryEngine;
+use crate::task::calibration::{CalibratedSelect, Enforced};
+use crate::task::engine::{AfterRounds, Engine, Plan};
 use crate::task::job::JobSpec;
+use crate::task::memory::MemoryEngine;
 use crate::task::report::{Release, Report};
 use crate::{Error, Result};
 

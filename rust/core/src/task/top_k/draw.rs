@@ -2,7 +2,7 @@
 
 use super::request::{PublishedCounts, TopKRequest, too_few};
 use crate::random::{Coins, Purpose, ReleaseKey};
-use crate::task::calibrated::{Calibrated, CalibratedTopK};
+use crate::task::calibration::{Calibrated, CalibratedTopK};
 use crate::top_k::{Counts, Pick, Place, TopKCalibration, gaussian, laplace};
 use crate::{Error, Result};
 

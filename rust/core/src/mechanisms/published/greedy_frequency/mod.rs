@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::contributions::ItemOrder;
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{cutoff, validate as validate_policy};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};

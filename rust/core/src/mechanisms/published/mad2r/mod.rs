@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::accounting::{Guarantee, L0Bound, Privacy};
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve,
 };

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::of_step;
+use crate::mechanisms::budget_split::of_step;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};

@@ -1,0 +1,46 @@
+//! Rows that go straight to the disk, from one thread.
+
+use super::census::Census;
+use crate::Result;
+use crate::contributions::{Runs, Straight};
+use crate::disk::threads::{ByBucket, Stages};
+use crate::exchange::{Buckets, Dictionaries, Lister};
+use crate::scratch::Writer;
+
+/// Puts users with their items into scratch, in order of buckets, and counts the users of items.
+pub(in crate::disk) struct DirectRows<'a> {
+    pub(in crate::disk) stages: Stages<'a>,
+    pub(in crate::disk) buckets: Buckets,
+    pub(in crate::disk) dictionaries: Dictionaries,
+    pub(in crate::disk) writer: Writer<'a>,
+    pub(in crate::disk) census: Option<Census<'a>>,
+    pub(in crate::disk) lister: Lister,
+    pub(in crate::disk) packed: Vec<u8>,
+    /// The number of each run, and where its items begin.
+    pub(in crate::disk) in_order: ByBucket<(u32, u32)>,
+}
+
+impl Straight for DirectRows<'_> {
+    fn take(&mut self, runs: &Runs) -> Result<()> {
+        self.stages.control.check()?;
+        let places = runs.users.iter().zip(0..).scan(0, |end, ((user, len), run)| {
+            let start = std::mem::replace(end, *end + len);
+            Some((self.buckets.of(*user), (run, start)))
+        });
+        self.in_order.fill(self.buckets, places);
+        for (bucket, of_bucket) in self.in_order.each().filter(|(_, runs)| !runs.is_empty()) {
+            for (run, start) in of_bucket {
+                let (user, len) = runs.users[*run as usize];
+                self.lister.add_user(user, &runs.items[*start as usize..][..len as usize]);
+            }
+            self.lister.take(&self.dictionaries, &mut self.packed)?;
+            self.writer.push(bucket, &self.packed)?;
+        }
+        self.census.as_mut().map_or(Ok(()), |census| census.count_rows(&runs.items))
+    }
+
+    fn end(mut self: Box<Self>) -> Result<()> {
+        self.writer.flush()?;
+        self.census.map_or(Ok(()), Census::end)
+    }
+}
