@@ -222,7 +222,7 @@ fn sums_of_tasks_are_counted_before_they_are_sent() {
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
     let engine = Engine::new(selection.job(), table, &rows, 1);
-    let counts = run(selection.job().frequent_items(1), &engine.user_counts.concat());
+    let counts = run(FrequentItems::new(1), &engine.user_counts.concat());
     // 15 users have the item 0, 8 the item 1 and 7 the item 3.
     let most = |tasks| most_sums(&Packed::from(packed(&counts)), tasks).unwrap();
     assert_eq!([1, 7, 10, 20].map(most), [3, 21, 25, 30]);

@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::Error;
-use dpsel_core::exchange::{self, Packed, ReleasedSet, UserCounts, bucket_decisions, decided};
+use dpsel_core::exchange::{
+    self, FalsePositives, FrequentItems, Packed, ReleasedSet, Sum, UserCounts, bucket_decisions, decided,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::PyRecordBatch;
@@ -75,8 +77,9 @@ impl ExchangeJob {
     }
 
     /// The task that adds up user counts, and keeps those of frequent items.
-    fn frequent_items(&self, frequent_above: u32) -> ExchangeTask {
-        ExchangeTask::new(self.job.frequent_items(frequent_above))
+    #[staticmethod]
+    fn frequent_items(frequent_above: u32) -> ExchangeTask {
+        ExchangeTask::new(FrequentItems::new(frequent_above))
     }
 
     /// The task that keeps of each user what the rounds need, given the counts of frequent items, and weighs the first
@@ -155,8 +158,9 @@ impl ExchangeJob {
     }
 
     /// The task that finds the false positives among them. It also takes the batches of `bucket_decisions`.
-    fn false_positives(&self) -> ExchangeTask {
-        ExchangeTask::new(self.job.false_positives())
+    #[staticmethod]
+    fn false_positives() -> ExchangeTask {
+        ExchangeTask::new(Sum::new(FalsePositives))
     }
 
     /// Decided items as batches, by bucket of items.

@@ -27,7 +27,7 @@ const DAMAGED: Error = Error::Internal("counts of users in scratch are damaged")
 const OFTEN: usize = 1 << 12;
 
 /// Counts users on one thread.
-pub(in crate::disk) struct Census<'a> {
+pub(super) struct Census<'a> {
     writer: Writer<'a>,
     buckets: Buckets,
     /// Each hash with its users so far; the users are zero at a free place.
@@ -40,7 +40,7 @@ pub(in crate::disk) struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    pub(in crate::disk) fn new(writer: Writer<'a>, buckets: Buckets) -> Self {
+    pub(super) fn new(writer: Writer<'a>, buckets: Buckets) -> Self {
         Self {
             writer,
             buckets,
@@ -53,7 +53,7 @@ impl<'a> Census<'a> {
     }
 
     /// Count the users of all items of a table.
-    pub(in crate::disk) fn count_table(&mut self, contributions: &Contributions) -> Result<()> {
+    pub(super) fn count_table(&mut self, contributions: &Contributions) -> Result<()> {
         let vocabulary = &contributions.vocabulary;
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         for (item, users) in digests.into_iter().zip(contributions.users_of_items()) {
@@ -67,7 +67,7 @@ impl<'a> Census<'a> {
     }
 
     /// Count a user for each of these items.
-    pub(in crate::disk) fn count_rows(&mut self, items: &[Digest]) -> Result<()> {
+    pub(super) fn count_rows(&mut self, items: &[Digest]) -> Result<()> {
         for item in items {
             let hash = item_hash(*item);
             let place = &mut self.often[index((hash >> (u32::BITS - OFTEN.ilog2())).into())];
@@ -112,7 +112,7 @@ impl<'a> Census<'a> {
     }
 
     /// Write all that is left.
-    pub(in crate::disk) fn end(mut self) -> Result<()> {
+    pub(super) fn end(mut self) -> Result<()> {
         self.several.extend(self.often.iter().filter(|(_, users)| *users > 0));
         self.write()?;
         self.writer.flush()

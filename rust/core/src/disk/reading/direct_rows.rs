@@ -8,16 +8,16 @@ use crate::exchange::{Buckets, Dictionaries, Lister};
 use crate::scratch::Writer;
 
 /// Puts users with their items into scratch, in order of buckets, and counts the users of items.
-pub(in crate::disk) struct DirectRows<'a> {
-    pub(in crate::disk) stages: Stages<'a>,
-    pub(in crate::disk) buckets: Buckets,
-    pub(in crate::disk) dictionaries: Dictionaries,
-    pub(in crate::disk) writer: Writer<'a>,
-    pub(in crate::disk) census: Option<Census<'a>>,
-    pub(in crate::disk) lister: Lister,
-    pub(in crate::disk) packed: Vec<u8>,
+pub(super) struct DirectRows<'a> {
+    pub(super) stages: Stages<'a>,
+    pub(super) buckets: Buckets,
+    pub(super) dictionaries: Dictionaries,
+    pub(super) writer: Writer<'a>,
+    pub(super) census: Option<Census<'a>>,
+    pub(super) lister: Lister,
+    pub(super) packed: Vec<u8>,
     /// The number of each run, and where its items begin.
-    pub(in crate::disk) in_order: ByBucket<(u32, u32)>,
+    pub(super) in_order: ByBucket<(u32, u32)>,
 }
 
 impl Straight for DirectRows<'_> {

@@ -85,7 +85,7 @@ impl Names {
 ///
 /// # Errors
 /// [`Error::File`] if scratch is full.
-pub(in crate::disk) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_>) -> Result<()> {
+pub(super) fn spool_names(vocabulary: &Vocabulary, mut writer: Writer<'_>) -> Result<()> {
     let mut block = Vec::new();
     let digests = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
     for (code, item) in digests.filter(|(_, item)| *item != Digest::default()) {

@@ -7,9 +7,15 @@ use crate::disk::threads::Stages;
 use crate::rounds::{Blocks, PackBlock};
 use crate::scratch::{Scratch, Slot, Slots};
 
+/// Rows of a block of users, about. A thread holds one block at a time.
+pub(super) const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };
+/// Bytes of such a block and of its packed form, if each row is an item that one user alone keeps: such rows are the largest.
+pub(super) const BLOCK_BYTES: usize = 2 * BLOCK_ROWS * ROW_BYTES;
+const ROW_BYTES: usize = 40;
+
 /// Blocks in scratch.
 #[derive(Debug)]
-pub(in crate::disk) struct DiskBlocks<'a, B> {
+pub(super) struct DiskBlocks<'a, B> {
     stages: Stages<'a>,
     slots: Slots,
     /// Where the blocks stand that are left.
@@ -31,7 +37,7 @@ impl<'a, B: PackBlock> DiskBlocks<'a, B> {
     ///
     /// # Errors
     /// [`crate::Error::File`] if the folder takes no file.
-    pub(in crate::disk) fn new(stages: Stages<'a>, scratch: &Scratch) -> Result<Self> {
+    pub(super) fn new(stages: Stages<'a>, scratch: &Scratch) -> Result<Self> {
         Ok(Self {
             stages,
             slots: Slots::new(scratch)?,
@@ -44,7 +50,7 @@ impl<'a, B: PackBlock> DiskBlocks<'a, B> {
     ///
     /// # Errors
     /// Those of scratch.
-    pub(in crate::disk) fn add(&self, block: &B, packed: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn add(&self, block: &B, packed: &mut Vec<u8>) -> Result<()> {
         packed.clear();
         block.pack_fixed(packed);
         let slot = self.slots.add(packed)?;

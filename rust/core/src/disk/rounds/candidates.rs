@@ -10,33 +10,33 @@ use crate::random::Digest;
 use crate::runtime::memory::Growing;
 
 /// Finds the items that some round can release, and gives codes to them.
-pub(in crate::disk) struct Coding<'a> {
-    pub(in crate::disk) chances: Chances,
+pub(super) struct Coding<'a> {
+    pub(super) chances: Chances,
     /// The hashes of frequent items, and the users of each.
-    pub(in crate::disk) hashes: Hashes,
-    pub(in crate::disk) users: &'a [u32],
+    pub(super) hashes: Hashes,
+    pub(super) users: &'a [u32],
     /// The most users of all other items.
-    pub(in crate::disk) above: u32,
-    pub(in crate::disk) met: RwLock<Met>,
+    pub(super) above: u32,
+    pub(super) met: RwLock<Met>,
     /// The bytes that candidates may take.
-    pub(in crate::disk) most: usize,
+    pub(super) most: usize,
     /// The buckets of users, and how many of them were begun.
-    pub(in crate::disk) buckets: usize,
-    pub(in crate::disk) begun: AtomicUsize,
+    pub(super) buckets: usize,
+    pub(super) begun: AtomicUsize,
     /// If candidates take more, what those of all users and frequent items would take: users are in buckets by chance, so
     /// those of further buckets bring no more new candidates than those so far.
-    pub(in crate::disk) needed: AtomicUsize,
+    pub(super) needed: AtomicUsize,
 }
 
 /// The frequent items and candidates that were met so far.
 #[derive(Debug, Default)]
-pub(in crate::disk) struct Met {
+pub(super) struct Met {
     /// The first item with each frequent hash, and its code; zero before there is one.
     first: Vec<Digest>,
     first_codes: Vec<u32>,
     /// Candidates that are not first.
     others: ByDigest<u32>,
-    pub(in crate::disk) candidates: Growing<u128>,
+    pub(super) candidates: Growing<u128>,
 }
 
 /// The most candidates, whose codes have 32 bits, and the bytes of each.
@@ -45,10 +45,10 @@ const CANDIDATE_BYTES: usize = size_of::<u128>();
 /// Bytes that a frequent item takes beside: its hash, code and users, and the first digest with its code, rounded up.
 const FREQUENT_BYTES: usize = 36;
 /// Bytes of a frequent item that is a candidate. Other candidates take more.
-pub(in crate::disk) const BYTES: usize = FREQUENT_BYTES + CANDIDATE_BYTES;
+pub(super) const BYTES: usize = FREQUENT_BYTES + CANDIDATE_BYTES;
 
 /// The bytes that candidates may take beside so many frequent items.
-pub(in crate::disk) fn most_candidates(room: usize, frequent: usize) -> usize {
+pub(super) fn most_candidates(room: usize, frequent: usize) -> usize {
     room.saturating_sub(frequent * FREQUENT_BYTES).min(MOST.saturating_mul(CANDIDATE_BYTES))
 }
 
@@ -59,7 +59,7 @@ const OTHER_BYTES: usize = 40;
 
 impl Met {
     /// Nothing is met yet of so many frequent hashes.
-    pub(in crate::disk) fn new(hashes: usize) -> Self {
+    pub(super) fn new(hashes: usize) -> Self {
         Self { first: vec![Digest::default(); hashes], first_codes: vec![NO_CODE; hashes], ..Self::default() }
     }
 
@@ -102,7 +102,7 @@ impl Met {
 
 impl Coding<'_> {
     /// The code of each item of a bucket.
-    pub(in crate::disk) fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
+    pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
         found.clear();
         let mut of_hashes = Vec::new();
         for items in items.chunks(LOOKED_UP) {

@@ -14,14 +14,14 @@ use crate::runtime::memory::Growing;
 use crate::{Error, Result};
 
 /// Bytes that an item takes while codes are given: its hash, code and digest, and a quarter of an entry of `starts`.
-pub(in crate::disk) const BYTES: usize = 25;
+pub(super) const BYTES: usize = 25;
 
 /// Items looked up together, so that their cache misses overlap.
 const AHEAD: usize = 256;
 
 /// The hashes of shared items, in ascending order.
 #[derive(Debug)]
-pub(in crate::disk) struct Hashes {
+pub(super) struct Hashes {
     /// Each hash with its code.
     coded: Vec<(u32, u32)>,
     /// Where the hashes with each number as leading bits start; the last entry is the end.
@@ -32,7 +32,7 @@ pub(in crate::disk) struct Hashes {
 
 impl Hashes {
     /// Give codes to hashes, each with its users. The users by code come back.
-    pub(in crate::disk) fn new(mut counts: Vec<(u32, u32)>) -> (Self, Vec<u32>) {
+    pub(super) fn new(mut counts: Vec<(u32, u32)>) -> (Self, Vec<u32>) {
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         let users = counts.iter().map(|(_, users)| *users).collect();
         let mut coded = counts;
@@ -50,7 +50,7 @@ impl Hashes {
         (Self { coded, starts, shift }, users)
     }
 
-    pub(in crate::disk) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.coded.len()
     }
 
@@ -58,7 +58,7 @@ impl Hashes {
     ///
     /// The first loop finds the places, and the second reads one entry of each. No branch depends on what they read, so the
     /// processor overlaps the reads. `black_box` keeps the compiler from leaving the second loop out.
-    pub(in crate::disk) fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) {
+    pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) {
         found.clear();
         let Some(last) = self.coded.len().checked_sub(1) else {
             return found.resize(items.len(), None);
@@ -82,7 +82,7 @@ impl Hashes {
 
 /// The items that were met so far.
 #[derive(Debug)]
-pub(in crate::disk) struct Numbered {
+pub(super) struct Numbered {
     /// The first item with each code; zero before there is one. It goes back to the system as soon as it is dropped.
     first: Growing<u128>,
     /// Items whose hash another one has.
@@ -92,7 +92,7 @@ pub(in crate::disk) struct Numbered {
 
 /// The same, to look many items up.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::disk) struct NumberedItems<'a> {
+pub(super) struct NumberedItems<'a> {
     first: &'a [u128],
     others: &'a ByDigest<u32>,
 }
@@ -100,7 +100,7 @@ pub(in crate::disk) struct NumberedItems<'a> {
 impl NumberedItems<'_> {
     /// The code of an item whose hash has this one, if it was met before.
     #[inline]
-    pub(in crate::disk) fn code(self, code: u32, item: Digest) -> Option<u32> {
+    pub(super) fn code(self, code: u32, item: Digest) -> Option<u32> {
         if self.first[code as usize] == item.0 { Some(code) } else { self.others.get(&item).copied() }
     }
 }
@@ -110,12 +110,12 @@ impl Numbered {
     ///
     /// There is room for more items than one expects to share a hash, so that the list is not copied at the end. Room that is
     /// not used takes no memory.
-    pub(in crate::disk) fn new(hashes: &Hashes, most: usize) -> Self {
+    pub(super) fn new(hashes: &Hashes, most: usize) -> Self {
         let len = hashes.len();
         Self { first: Growing::zeroed(len, len / 4 + 16), others: ByDigest::default(), most }
     }
 
-    pub(in crate::disk) fn known(&self) -> NumberedItems<'_> {
+    pub(super) fn known(&self) -> NumberedItems<'_> {
         NumberedItems { first: self.first.as_slice(), others: &self.others }
     }
 
@@ -123,7 +123,7 @@ impl Numbered {
     ///
     /// # Errors
     /// [`Error::Capacity`] for too many items.
-    pub(in crate::disk) fn code(&mut self, code: u32, item: Digest) -> Result<u32> {
+    pub(super) fn code(&mut self, code: u32, item: Digest) -> Result<u32> {
         let first = &mut self.first.as_mut_slice()[code as usize];
         if *first == 0 {
             *first = item.0;
@@ -139,7 +139,7 @@ impl Numbered {
     }
 
     /// The items by code. Codes of items that were not met have zero.
-    pub(in crate::disk) fn items(self) -> Growing<u128> {
+    pub(super) fn items(self) -> Growing<u128> {
         let (mut items, mut others) = (self.first, vec![0; self.others.len()]);
         for (item, code) in self.others {
             others[code as usize - items.len()] = item.0;

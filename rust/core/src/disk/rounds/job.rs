@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::blocks::BLOCK_BYTES;
 use super::candidates::BYTES as FREQUENT;
 use super::item_codes::{BYTES as NUMBERED, Hashes};
 use crate::disk::reading::frequent;
@@ -17,8 +18,8 @@ const HELD: u64 = 4;
 const COUNTED: u64 = 24;
 
 /// What rounds hold in memory for each limit, and what to do instead of raising it.
-pub(in crate::disk) type Holding = (&'static str, &'static str);
-pub(in crate::disk) const PLAIN: Holding = ("the items that may be released", "run it with dpsel.spark");
+pub(super) type Holding = (&'static str, &'static str);
+pub(super) const PLAIN: Holding = ("the items that may be released", "run it with dpsel.spark");
 const SCORED: Holding =
     ("the items of several users", "pass mechanism=dpsel.Sips(), which holds fewer items");
 
@@ -43,8 +44,9 @@ impl Rounds<'_> {
         let control = self.stages.control;
         let before = control.held_memory();
         let counts = counts.ok_or(Error::Internal("rounds on the disk need user counts"))?;
-        let room = self.stages.memory.coded_beside(largest(&parts(&contributions)));
         let is_scored = self.job.is_steered();
+        let block = if is_scored { BLOCK_BYTES } else { 0 };
+        let room = self.stages.memory.coded_beside(largest(&parts(&contributions)), block);
         let (above, bytes, held) =
             if is_scored { (1, NUMBERED, SCORED) } else { (self.job.frequent_above(), FREQUENT, PLAIN) };
         let found = self.counted_above(&counts, above, (room, bytes, held))?;
@@ -111,7 +113,7 @@ impl Rounds<'_> {
     }
 
     /// Packed decisions, which stay in memory.
-    pub(in crate::disk) fn held(&self, decided: Packed) -> Result<Packed> {
+    pub(super) fn held(&self, decided: Packed) -> Result<Packed> {
         let bytes = decided.bytes().len() as u64 * HELD;
         self.stages.control.charge_memory(bytes, "holding the released items")?;
         Ok(decided)

@@ -41,7 +41,7 @@ impl Rounds<'_> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(in crate::disk) fn plain(
+    pub(super) fn plain(
         &self,
         contributions: Arc<Stored>,
         frequent: Vec<(u32, u32)>,

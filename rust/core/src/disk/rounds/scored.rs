@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::blocks::DiskBlocks;
+use super::blocks::{BLOCK_ROWS, DiskBlocks};
 use super::item_codes::{Hashes, Numbered};
 use super::job::Rounds;
 use crate::Result;
@@ -13,8 +13,6 @@ use crate::rounds::{BLOCK_ITEMS, BlockFiller, Driver, ItemBlock, MOST_SHARED, Sh
 use crate::runtime::memory::Growing;
 use crate::scratch::Stored;
 
-/// Rows of a block, about. A thread holds one block at a time.
-const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };
 /// Shared items of which threads have sums of their own.
 const THREAD_SLOTS: usize = 1 << 18;
 
@@ -77,7 +75,7 @@ impl<'a> Rounds<'a> {
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(in crate::disk) fn scored(&self, contributions: Arc<Stored>, hashes: Hashes) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored>, hashes: Hashes) -> Result<Packed> {
         let (stages, rounds) = (self.stages, self.job.scored_rounds()?);
         let (mut users, digests) = self.in_blocks(&contributions, hashes)?;
         drop(contributions);

@@ -103,13 +103,14 @@ impl Memory {
         Self { stage, threads, rows: rows(index(stage) / threads), ..self }
     }
 
-    /// The bytes that items with codes may take while buckets of this many packed bytes are read. Half of the limit is theirs
-    /// in any case.
-    pub(in crate::disk) fn coded_beside(self, largest: u64) -> usize {
+    /// The bytes that items with codes may take while buckets of this many packed bytes are read, and each thread has a block
+    /// of so many bytes. Half of the limit is theirs in any case.
+    pub(in crate::disk) fn coded_beside(self, largest: u64, block: usize) -> usize {
         // Otherwise: not even one thread can read them, which is an error when it tries.
         let threads = self.fitting(largest, LISTED).map_or(1, |memory| memory.threads);
         let read = index(largest.saturating_mul(LISTED)).saturating_mul(threads);
-        self.coded.saturating_sub(read).max(self.coded / 3 * 2)
+        let taken = read.saturating_add(block.saturating_mul(self.threads));
+        self.coded.saturating_sub(taken).max(self.coded / 3 * 2)
     }
 
     /// The error of a job whose items with codes take more bytes: what they are, and what to do instead of raising the limit.
@@ -185,10 +186,11 @@ mod tests {
         assert!(Memory::new((LARGE - 1) as u64, &control).is_small());
         let memory = Memory::new(1 << 30, &control);
         assert!(!memory.is_small());
-        assert_eq!(memory.coded_beside(0), 768 << 20);
-        assert_eq!(memory.coded_beside(1 << 20), 688 << 20);
+        assert_eq!(memory.coded_beside(0, 0), 768 << 20);
+        assert_eq!(memory.coded_beside(1 << 20, 0), 688 << 20);
+        assert_eq!(memory.coded_beside(1 << 20, 10 << 20), 608 << 20);
         // One large user takes threads from the stage, and no more.
-        assert_eq!([40 << 20, u64::MAX].map(|largest| memory.coded_beside(largest)), [512 << 20; 2]);
+        assert_eq!([40 << 20, u64::MAX].map(|largest| memory.coded_beside(largest, 0)), [512 << 20; 2]);
         let threads = |largest| memory.fitting(largest, UNPACKED).map(|memory| memory.threads);
         assert_eq!(threads(1 << 20).unwrap(), 8);
         assert_eq!(threads(20 << 20).unwrap(), 2);
@@ -210,7 +212,10 @@ mod tests {
         for (needed, times) in [(80 << 20, 2), (100 << 20, 2), ((100 << 20) + 1, 4), (1_500 << 20, 32)] {
             assert_eq!(enough(needed), times * memory.limit);
             let doubled = Memory::new(times * memory.limit, &Control::default());
-            assert!(doubled.coded_beside(u64::MAX) >= needed, "there is room beside the largest user");
+            assert!(
+                doubled.coded_beside(u64::MAX, 1 << 30) >= needed,
+                "there is room beside the largest user"
+            );
         }
         assert_eq!(enough(usize::MAX), u64::MAX);
     }

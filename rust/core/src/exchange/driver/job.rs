@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::contributions::RowOrder;
 use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
-use crate::exchange::items::{FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
+use crate::exchange::items::{NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
     Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut,
     Weigh,
@@ -108,12 +108,6 @@ impl ExchangeJob {
             if is_rare(middle) { rare = middle } else { above = middle }
         }
         rare
-    }
-
-    /// The stage that adds up user counts, and keeps the counts of frequent items.
-    #[must_use]
-    pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
-        FrequentItems::new(frequent_above)
     }
 
     /// The stage that reduces each user to the data that the rounds need, the items that some round can release among
@@ -282,13 +276,6 @@ impl ExchangeJob {
     pub fn filter_candidates(&self, buckets: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
         let (buckets, dictionaries) = (Buckets::new(buckets)?, Dictionaries::new(&self.key));
         Ok(FilterCandidates::new(buckets, dictionaries, filter))
-    }
-
-    /// The stage that finds the false positives among them. It also takes the batches of
-    /// [`bucket_decisions`](crate::exchange::bucket_decisions).
-    #[must_use]
-    pub fn false_positives(&self) -> Sum<FalsePositives> {
-        Sum::new(FalsePositives)
     }
 
     /// The stage that looks up the names of released items in the table without some items.

@@ -19,7 +19,8 @@ pub fn bucket_decisions(buckets: u32, items: &[u8]) -> Result<Vec<RecordBatch>> 
     pack_by_bucket(items.collect(), Buckets::new(buckets)?).into_batches()
 }
 
-/// The stage that finds the false positives.
+/// The stage that finds the false positives, among what [`bucket_decisions`] and
+/// [`FilterCandidates`](crate::exchange::FilterCandidates) send.
 #[derive(Debug)]
 pub struct FalsePositives;
 

@@ -22,7 +22,9 @@ pub struct FrequentItems {
 }
 
 impl FrequentItems {
-    pub(crate) fn new(frequent_above: u32) -> Self {
+    /// Items with more users than this are frequent.
+    #[must_use]
+    pub fn new(frequent_above: u32) -> Self {
         Self { frequent_above, counts: Vec::new(), runs: BucketRuns::default(), packed: Vec::new() }
     }
 

@@ -33,7 +33,9 @@ pub struct Sum<T> {
 }
 
 impl<T: OnItems> Sum<T> {
-    pub(crate) fn new(stage: T) -> Self {
+    /// One task of the stage.
+    #[must_use]
+    pub fn new(stage: T) -> Self {
         Self { stage, weights: Vec::new(), runs: BucketRuns::default(), packed: Vec::new() }
     }
 

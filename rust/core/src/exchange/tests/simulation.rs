@@ -190,11 +190,8 @@ impl<'a> Engine<'a> {
 
     /// The user counts of frequent items.
     pub(super) fn frequent(&self, frequent_above: u32) -> UserCounts {
-        let made: Vec<RecordBatch> = self
-            .user_counts
-            .iter()
-            .flat_map(|part| run(self.job.frequent_items(frequent_above), part))
-            .collect();
+        let made: Vec<RecordBatch> =
+            self.user_counts.iter().flat_map(|part| run(FrequentItems::new(frequent_above), part)).collect();
         UserCounts::unpack(frequent_above, &packed(&made)).unwrap()
     }
 
@@ -210,7 +207,7 @@ impl<'a> Engine<'a> {
             let both = passed.chain(bucket_decisions(BUCKETS, decided).unwrap()).collect();
             let parts = shuffled(both, self.contributions.len());
             let false_positives: Vec<RecordBatch> =
-                parts.iter().flat_map(|part| run(self.job.false_positives(), part)).collect();
+                parts.iter().flat_map(|part| run(Sum::new(FalsePositives), part)).collect();
             set.extend(packed(&false_positives));
         }
         ReleasedSet::unpack(&set).unwrap()

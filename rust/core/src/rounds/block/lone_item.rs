@@ -4,7 +4,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::decisions::TrackedItem;
 use crate::rounds::decision::ItemState;
-use crate::weighting::{Drift, Spread, square};
+use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 use crate::{Error, Result};
 
 type I64 = zerocopy::native_endian::I64;
@@ -34,6 +34,12 @@ impl Alone {
     #[inline]
     pub(crate) fn square(&self) -> u64 {
         square(self.importance)
+    }
+
+    /// Whether rounds can have made this of an item: a user whose importances were larger would give more than its norm.
+    #[inline]
+    pub(crate) fn is_sound(&self) -> bool {
+        self.importance <= FULL_IMPORTANCE
     }
 
     /// Receive a weight of the current round from its user.

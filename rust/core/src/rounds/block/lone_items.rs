@@ -161,13 +161,16 @@ impl<N: Copy + Default> AloneItems<N> {
     /// # Errors
     /// As there.
     pub(super) fn read_changing(&mut self, rest: &mut &[u8]) -> Result<()> {
-        take(rest, self.digests.len(), &mut self.known)
+        take(rest, self.digests.len(), &mut self.known)?;
+        if self.known.iter().all(Alone::is_sound) { Ok(()) } else { Err(DAMAGED) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::decisions::TrackedItem;
     use super::*;
+    use crate::rounds::decision::ItemState;
 
     /// As many users as a block can have.
     #[test]
@@ -177,5 +180,17 @@ mod tests {
         let alone = AloneItems::new((vec![0_u32; items], vec![Digest(0); items]), lens.iter().copied());
         let users = lens.iter().zip(0..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
         assert!(alone.users.iter().map(|user| usize::from(*user)).eq(users));
+    }
+
+    #[test]
+    fn importances_above_the_full_one_are_damaged() {
+        let mut items = AloneItems::new((vec![(); 3], vec![Digest(7); 3]), std::iter::once(3));
+        items.begin();
+        for (importance, is_sound) in [(0, true), (256, true), (257, false), (u16::MAX, false)] {
+            items.known[1].set(ItemState { importance, ..ItemState::default() });
+            let mut packed = Vec::new();
+            items.pack_changing(&mut packed);
+            assert_eq!(items.read_changing(&mut packed.as_slice()).is_ok(), is_sound, "{importance}");
+        }
     }
 }
