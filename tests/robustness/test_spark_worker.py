@@ -40,17 +40,17 @@ import sys
 from importlib.util import find_spec
 from types import SimpleNamespace
 
-from dpsel.spark._tasks import _OfValues
+from dpsel.spark._tasks import OfValues, WeighBlocks
 
-class Giving(_OfValues):
+class Giving(WeighBlocks):
     def start(self, job):
         return SimpleNamespace(push=lambda batch: [batch], finish=lambda: [])
 
 assert find_spec("pandas")
 sealed = SimpleNamespace(open=lambda: None)
-made = list(Giving(sealed)([b"ab", b"", bytes(70_000)]))
+made = list(OfValues(Giving(sealed, 1, b""))([b"ab", b"", bytes(70_000)]))
 assert "pandas" not in sys.modules
-assert [partition for partition, _ in made] == [0, 0, 0]
+assert [bucket for bucket, _ in made] == [0, 0, 0]
 assert [value.to_pybytes() for _, value in made] == [b"ab", b"", bytes(70_000)]
 """
 

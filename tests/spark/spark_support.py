@@ -113,7 +113,7 @@ def job_of(local: pa.Table, mechanism: object = None) -> object:
 
 def together(made: list) -> list:
     """What a shuffle does to the batches of tasks."""
-    return pa.Table.from_batches(made).sort_by("partition").to_batches()
+    return pa.Table.from_batches(made).sort_by("bucket").to_batches()
 
 
 def all_digests(local: pa.Table) -> list[bytes]:

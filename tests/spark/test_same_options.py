@@ -231,9 +231,9 @@ PROGRESS = [
 @pytest.mark.parametrize("most", [0, 10**9])
 def test_progress_never_falls_and_is_complete_once(frame, monkeypatch, given, most) -> None:
     """Its steps are those of public parameters, whatever the rows are."""
-    from dpsel.spark import _dataflow
+    from dpsel.spark import _driver
 
-    monkeypatch.setattr(_dataflow, "DRIVER_SUMS", most)
+    monkeypatch.setattr(_driver, "DRIVER_SUMS", most)
     calls = []
     few = frame.where("user < 9")
     for data in (frame, few):

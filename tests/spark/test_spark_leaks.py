@@ -216,20 +216,20 @@ def test_what_stages_pass_on_holds_no_names() -> None:
     work = partial(_run, job)
     everything = together(work(_tasks.Encode(None, local.schema, 4, True), local.to_batches()))
     user_counts, encoded = (
-        [batch.filter(pa.compute.less(batch["partition"], 0)) for batch in everything],
-        [batch.filter(pa.compute.greater_equal(batch["partition"], 0)) for batch in everything],
+        [batch.filter(pa.compute.less(batch["bucket"], 0)) for batch in everything],
+        [batch.filter(pa.compute.greater_equal(batch["bucket"], 0)) for batch in everything],
     )
     few = job.frequent_above
     frequent = work(_tasks.FrequentItems(None, few), user_counts)
     frequent_set = job.sealed(_core.ExchangePacked(frequent))
     first = work(_tasks.PruneAndWeigh(None, few, frequent_set), encoded)
-    pruned = [batch for batch in first if batch["partition"][0].as_py() >= 0]
+    pruned = [batch for batch in first if batch["bucket"][0].as_py() >= 0]
     weighed = work(_tasks.Weigh(None, 0, job.sealed(_core.ExchangePacked())), pruned)
     released = job.decided(0, _core.ExchangePacked(weighed))
     assert len(released) == len(job.decided(0, _core.ExchangePacked(first[len(pruned) :])))
     bloom = job.sealed(job.released_set(released, 1))
     passed = work(_tasks.FilterCandidates(None, 4, bloom), encoded)
-    partitioned = list(map(pa.record_batch, job.partition_decisions(4, released)))
+    partitioned = list(map(pa.record_batch, job.bucket_decisions(4, released)))
     false_positives = work(_tasks.FalsePositives(None), together(passed + partitioned))
     listed = job.sealed(job.released_set(released))
     counted = work(_tasks.CountReleased(None, 4, listed), encoded)
@@ -251,7 +251,7 @@ def test_blocks_and_what_comes_from_them_hold_no_names() -> None:
     work = partial(_run, job)
     everything = together(work(_tasks.Encode(None, local.schema, 4, True), local.to_batches()))
     user_counts, made = (
-        [batch.filter(chosen(batch["partition"], 0)) for batch in everything]
+        [batch.filter(chosen(batch["bucket"], 0)) for batch in everything]
         for chosen in (pa.compute.less, pa.compute.greater_equal)
     )
     shared = job.sealed(_core.ExchangePacked(work(_tasks.FrequentItems(None, 1), user_counts)))
@@ -260,8 +260,8 @@ def test_blocks_and_what_comes_from_them_hold_no_names() -> None:
         task = _tasks.WeighBlocks(None, number, sealed[-1]) if number else _tasks.BlockUsers(None, shared)
         made = work(task, made)
         stages += made
-        sent = [batch for batch in made if batch["partition"][0].as_py() < 0]
-        made = [batch for batch in made if batch["partition"][0].as_py() >= 0]
+        sent = [batch for batch in made if batch["bucket"][0].as_py() < 0]
+        made = [batch for batch in made if batch["bucket"][0].as_py() >= 0]
         steering.take(_core.ExchangePacked(sent))
         known = steering.end_round()
         sealed.append(job.sealed(known))

@@ -37,7 +37,7 @@ def test_later_rounds_run_in_the_processes_that_work_on_tables(spark) -> None:
         """The process that made this one."""
         for _ in batches:
             parent = str(os.getppid()).encode()
-            yield pa.record_batch({"partition": pa.array([0], pa.int32()), "packed": [parent]})
+            yield pa.record_batch({"bucket": pa.array([0], pa.int32()), "packed": [parent]})
 
     def parents_of_rounds(values):
         return ((0, str(os.getppid()).encode()) for _ in values)

@@ -13,8 +13,8 @@
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
-Users and items are divided into partitions, which Spark's shuffles bring together. The kept rows have
-partitions of users from 0 on, and partitions of user counts below 0. Pruned rows and blocks have the former,
+Users and items are divided into buckets, which Spark's shuffles bring together. The kept rows have
+buckets of users from 0 on, and buckets of user counts below 0. Pruned rows and blocks have the former,
 and what comes from them to the driver the latter. After the first scored round the numbers of pairs do the
 same (`_pairs`). Only decisions, counts (beside a selection the noisy ones), sums of weights and the names of
 released items come to the driver. There they are packed values that nothing shows. To tasks they go sealed.
@@ -52,7 +52,7 @@ BROADCAST_ITEMS: int = 3_500_000
 #: Bits that the filter of a large release has for each item. Of 15 000 other items about one passes.
 FILTER_BITS: int = 20
 _DECISION_BYTES: Final = 24
-#: A task has about this many rows of frequent items at most, unless partitions are larger: where users are
+#: A task has about this many rows of frequent items at most, unless buckets are larger: where users are
 #: weighed once in a round, and where a task holds the sums of all of its shared items.
 TASK_ROWS: int = 16_000_000
 BLOCK_TASK_ROWS: int = 4_000_000
@@ -68,7 +68,7 @@ class Dataflow:
         columns: NamedColumns,
         job: _core.ExchangeJob,
         seal: Callable[[_core.ExchangeJob], Sealed],
-        num_partitions: int,
+        num_buckets: int,
         steps: Steps,
         tokens: Tokens | None = None,
     ) -> None:
@@ -76,7 +76,7 @@ class Dataflow:
         self._data = data
         self._columns = columns
         self._seal = seal
-        self._num_partitions = num_partitions
+        self._num_buckets = num_buckets
         self._steps = steps
         self._tokens = tokens
         self._unread: _core.ExchangePacked | None = None
@@ -114,7 +114,7 @@ class Dataflow:
             encode = _tasks.Encode(
                 self._sealed,
                 self._declared(columns),
-                self._num_partitions,
+                self._num_buckets,
                 # Without rounds, where users are only counted, nothing needs them.
                 self._job.rounds > 0 or looks,
                 tokens=self._tokens,
@@ -214,17 +214,17 @@ class Dataflow:
             return self._job.released_set(decided)
         released = self._job.released_set(decided, FILTER_BITS)
         with self._shared(released) as shared:
-            candidates = _tasks.FilterCandidates(self._sealed, self._num_partitions, shared)
+            candidates = _tasks.FilterCandidates(self._sealed, self._num_buckets, shared)
             passed = _packed.made(_packed.of_users(contributions), candidates)
-            met = _packed.together(passed.union(self._partitioned(decided)))
+            met = _packed.together(passed.union(self._bucketed(decided)))
             found = _packed.collected(met.mapInArrow(_tasks.FalsePositives(self._sealed), _PACKED))
             return released.followed_by(found)
 
-    def _partitioned(self, decided: _core.ExchangePacked) -> Any:
-        """Items from the driver, by partition."""
+    def _bucketed(self, decided: _core.ExchangePacked) -> Any:
+        """Items from the driver, by bucket."""
         import pyarrow as pa
 
-        rows = map(pa.record_batch, self._job.partition_decisions(self._num_partitions, decided))
+        rows = map(pa.record_batch, self._job.bucket_decisions(self._num_buckets, decided))
         return frame_of(self._data.sparkSession, pa.Table.from_batches(rows))
 
     def _frequent(self, contributions: Any, above: int) -> _core.ExchangePacked:
@@ -246,7 +246,7 @@ class Dataflow:
         """Count the users of the wanted items, or of all; keep the ``most`` largest counts, or all."""
         wanted_set = None if wanted is None else self.released_set(contributions, wanted)
         with self._shared(wanted_set) as shared:
-            count = _tasks.Count(self._sealed, self._num_partitions, bounded, shared)
+            count = _tasks.Count(self._sealed, self._num_buckets, bounded, shared)
             counts = _packed.together(_packed.made(_packed.of_users(contributions), count))
             return _packed.collected(counts.mapInArrow(_tasks.Total(self._sealed, most), _PACKED))
 
@@ -255,7 +255,7 @@ class Dataflow:
         if not released_set:
             return released_set
         with self._shared(released_set) as shared:
-            count = _tasks.CountReleased(self._sealed, self._num_partitions, shared)
+            count = _tasks.CountReleased(self._sealed, self._num_buckets, shared)
             counts = _packed.together(_packed.made(_packed.of_users(contributions), count))
             return _packed.collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
 

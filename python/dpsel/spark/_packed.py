@@ -1,4 +1,4 @@
-"""Rows of a partition and a packed value: how they are kept, divided, brought together and collected."""
+"""Rows of a bucket and a packed value: how they are kept, divided, brought together and collected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["collected", "kept", "level", "made", "not_of_users", "of_users", "sent", "together"]
 
-_VALUES = "partition int, packed binary"
+_VALUES = "bucket int, packed binary"
 
 
 @contextmanager
@@ -50,23 +50,23 @@ def _frame(session: Any, rows: Any, made: Any) -> Any:
 
 
 def made(of: Any, task: Any) -> Any:
-    """Let tasks make rows of a partition and a packed value."""
+    """Let tasks make rows of a bucket and a packed value."""
     return of.mapInArrow(task, _VALUES)
 
 
 def of_users(rows: Any) -> Any:
     """Leave out the user counts, or what goes to the driver."""
-    return rows.where("partition >= 0")
+    return rows.where("bucket >= 0")
 
 
 def not_of_users(rows: Any) -> Any:
     """Leave only the user counts, or what goes to the driver."""
-    return rows.where("partition < 0")
+    return rows.where("bucket < 0")
 
 
 def together(rows: Any) -> Any:
-    """Bring the rows of a partition together, one partition after the other."""
-    return rows.repartition("partition").sortWithinPartitions("partition")
+    """Bring the rows of a bucket together, one bucket after the other."""
+    return rows.repartition("bucket").sortWithinPartitions("bucket")
 
 
 def sent(made: Any, tasks: range) -> _core.ExchangePacked:

@@ -41,7 +41,7 @@ def values(rows: Any) -> Any:
 
 
 def made(of: Any, task: Any, session: Any) -> Pairs:
-    """Let tasks make pairs of values. A task takes values, and gives partitions with new ones."""
+    """Let tasks make pairs of values. A task takes values, and gives buckets with new ones."""
     pairs = of.mapPartitionsWithIndex(_Numbered(task))
     pairs.ctx = _LikeTables(of.context, session)
     # As PySpark's `partitionBy` does.
@@ -86,8 +86,8 @@ class _Numbered:
 
     def __call__(self, number: int, taken: Iterable[bytes]) -> Iterator[Any]:
         """Work through the values of a task, and give numbers and values in turns."""
-        for partition, value in self.task(taken):
-            yield ((_USERS if partition >= 0 else _DRIVER) + number).to_bytes(8, "big")
+        for bucket, value in self.task(taken):
+            yield ((_USERS if bucket >= 0 else _DRIVER) + number).to_bytes(8, "big")
             yield value
         yield (_DRIVER + number).to_bytes(8, "big")
         yield _END

@@ -45,7 +45,7 @@ class _Task(ABC):
     sealed: Sealed = field(repr=False)
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Work through the batches of a partition."""
+        """Work through the batches of a task."""
         keep_modules()
         return self.work(self.sealed.open(), batches)
 
@@ -85,12 +85,12 @@ class _OfRows(_Task):
 class Encode(_OfRows):
     """Read rows of the table, and count the users of items if asked for."""
 
-    num_partitions: int
+    num_buckets: int
     with_user_counts: bool
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.encode(self.num_partitions, self.with_user_counts, _value_if_given(self.left_out))
+        return job.encode(self.num_buckets, self.with_user_counts, _value_if_given(self.left_out))
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,12 @@ class WeighBlocks(_Task):
 
 @dataclass(frozen=True)
 class OfValues:
-    """A task that takes packed values that are in no table, and gives partitions with packed values."""
+    """A task that takes packed values that are in no table, and gives buckets with packed values."""
 
     task: _Task
 
     def __call__(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Work through the values of a partition."""
+        """Work through the values of a task."""
         import pyarrow as pa
 
         def integers(*numbers: int) -> Any:
@@ -194,25 +194,25 @@ class OfValues:
             """Return a column of one value, which is not copied: blocks of users are large."""
             return pa.Array.from_buffers(pa.binary(), 1, [None, integers(0, len(value)), pa.py_buffer(value)])
 
-        no_partition = pa.Array.from_buffers(pa.int32(), 1, [None, integers(0)])
+        no_bucket = pa.Array.from_buffers(pa.int32(), 1, [None, integers(0)])
 
-        batches = (pa.record_batch({"partition": no_partition, "packed": column(value)}) for value in values)
+        batches = (pa.record_batch({"bucket": no_bucket, "packed": column(value)}) for value in values)
         for batch in self.task(batches):
-            for place, partition in enumerate(batch.column(0).to_pylist()):
-                yield partition, batch.column(1)[place].as_buffer()
+            for place, bucket in enumerate(batch.column(0).to_pylist()):
+                yield bucket, batch.column(1)[place].as_buffer()
 
 
 @dataclass(frozen=True)
 class Count(_Task):
     """Count the users of items."""
 
-    num_partitions: int
+    num_buckets: int
     bounded: bool
     wanted: Any = field(repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.count(self.num_partitions, _value_if_given(self.wanted), self.bounded)
+        return job.count(self.num_buckets, _value_if_given(self.wanted), self.bounded)
 
 
 @dataclass(frozen=True)
@@ -230,12 +230,12 @@ class Total(_Task):
 class CountReleased(_Task):
     """Count the users or rows of released items, with all items of each user."""
 
-    num_partitions: int
+    num_buckets: int
     released: Any = field(repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.count_released(self.num_partitions, _value(self.released))
+        return job.count_released(self.num_buckets, _value(self.released))
 
 
 @dataclass(frozen=True)
@@ -251,12 +251,12 @@ class NoisyCounts(_Task):
 class FilterCandidates(_Task):
     """Find the items of the table that pass a filter."""
 
-    num_partitions: int
+    num_buckets: int
     filter: Any = field(repr=False)
 
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
-        return job.filter_candidates(self.num_partitions, _value(self.filter))
+        return job.filter_candidates(self.num_buckets, _value(self.filter))
 
 
 @dataclass(frozen=True)

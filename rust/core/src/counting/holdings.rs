@@ -13,7 +13,7 @@ use super::noise::CountNoise;
 
 /// An item whose users are counted: its digest, and its code if some user holds it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Counted {
+pub(crate) struct CountedItem {
     pub(crate) digest: Digest,
     pub(crate) code: Option<ItemCode>,
 }
@@ -92,7 +92,7 @@ impl Holdings {
     /// Interruption; the limit of memory; [`Error::Internal`] for noise that was made for another limit.
     pub(crate) fn noisy_counts(
         &self,
-        items: &[Counted],
+        items: &[CountedItem],
         noise: &CountNoise,
         key: &ReleaseKey,
         control: &Control,
@@ -107,7 +107,7 @@ impl Holdings {
     }
 
     /// The sum of what all users add to each item, in grid steps.
-    fn sums(&self, items: &[Counted], control: &Control) -> Result<Vec<u64>> {
+    fn sums(&self, items: &[CountedItem], control: &Control) -> Result<Vec<u64>> {
         let held = self.items.len();
         let threads = parallel::threads_for(held, control).min(held / LEAST_ROWS / items.len().max(1)).max(1);
         let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
@@ -205,12 +205,12 @@ mod tests {
         rows: &[(u64, u64)],
         key: &ReleaseKey,
         (most_items, most): (u64, Option<u32>),
-    ) -> (Vec<Counted>, Holdings) {
+    ) -> (Vec<CountedItem>, Holdings) {
         let made = counted(rows, key, most);
         let digests = made.vocabulary.digests();
-        let counted = |code| Counted { digest: digests.get(code), code: Some(code) };
+        let counted = |code| CountedItem { digest: digests.get(code), code: Some(code) };
         let control = Control::new(None, None);
-        let mut items: Vec<Counted> = codes_of(&made).into_iter().map(counted).collect();
+        let mut items: Vec<CountedItem> = codes_of(&made).into_iter().map(counted).collect();
         items.sort_unstable_by_key(|item| item.digest.0);
         (items, Holdings::of(&made, limit(most_items, most), &control).unwrap())
     }
@@ -259,8 +259,8 @@ mod tests {
             let digests = without.vocabulary.digests();
             let held = codes_of(&without);
             let code = |digest| held.iter().copied().find(|item| digests.get(*item) == digest);
-            let fewer: Vec<Counted> =
-                counted_items.iter().map(|item| Counted { code: code(item.digest), ..*item }).collect();
+            let fewer: Vec<CountedItem> =
+                counted_items.iter().map(|item| CountedItem { code: code(item.digest), ..*item }).collect();
             let control = Control::new(None, None);
             let without = Holdings::of(&without, limit(items, most), &control).unwrap();
             let before = without.sums(&fewer, &control).unwrap();
@@ -285,10 +285,10 @@ mod tests {
         let rows: Vec<(u64, u64)> = (0..400).map(|n| (n / 2, n % 2)).collect();
         let (mut counted, holdings) = all(&rows, &key(3), (2, None));
         let control = Control::new(None, None);
-        let of = |items: &[Counted]| holdings.noisy_counts(items, &noise, &key(3), &control).unwrap();
+        let of = |items: &[CountedItem]| holdings.noisy_counts(items, &noise, &key(3), &control).unwrap();
         let first = of(&counted);
         counted.reverse();
-        counted.push(Counted { digest: Digest(77), code: None });
+        counted.push(CountedItem { digest: Digest(77), code: None });
         let second = of(&counted);
         assert_eq!(second[..2], [first[1], first[0]]);
         assert!(first.iter().all(|users| *users != 200) && second[2] != 0);

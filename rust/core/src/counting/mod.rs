@@ -8,6 +8,6 @@ mod holdings;
 mod limit;
 mod noise;
 
-pub(crate) use holdings::{Counted, Holdings};
+pub(crate) use holdings::{CountedItem, Holdings};
 pub use limit::CountLimit;
 pub use noise::{CountNoise, CountedUsers, Paid, ROWS_COLUMN, USERS_COLUMN};

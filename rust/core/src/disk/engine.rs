@@ -12,14 +12,9 @@ use dpsel_rows::ingest::{OpenSource, Source, again};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::scratch::{Scratch, ScratchSpace, Stored};
 
-use super::divide::divided;
-use super::memory::Memory;
-use super::names::Lookup;
-use super::output::Output;
-use super::reading;
-use super::reading::{Read, Rows, StoredRows, TakenOut};
+use super::reading::{self, Lookup, Read, RowSink, StoredRows, TakenOut};
 use super::rounds::Rounds;
-use super::stages::Stages;
+use super::threads::{LISTED, Output, Stages, WEIGHED, divided};
 use crate::counting::CountNoise;
 use crate::exchange::{Decisions, ExchangeJob, Packed, ReleasedSet};
 use crate::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
@@ -64,7 +59,7 @@ impl Engine for DiskEngine<'_> {
                 (true, AfterRounds::NoisyNumbers(_) | AfterRounds::Users) => TakenOut::RestAndAll,
             },
         };
-        let rows = Rows::new(self.key, self.stages, &self.scratch, wanted)?;
+        let rows = RowSink::new(self.key, self.stages, &self.scratch, wanted)?;
         let prepare = |rows: &mut _| plan.lists.remove_from(rows);
         match rows.read(source, (schema.clone(), order.clone()), plan.later, prepare)? {
             Read::InMemory(rows) => {
@@ -84,24 +79,21 @@ impl Engine for DiskEngine<'_> {
 }
 
 impl<'a> DiskEngine<'a> {
-    /// The rows in so many partitions that each thread can hold one.
+    /// The rows in so many buckets that each thread can hold one.
     fn divided(
         &self,
         rows: StoredRows,
         plan: &Plan<'_>,
         order: &RowOrder,
     ) -> Result<(StoredRows, Stages<'a>)> {
-        // Counting gathers the rows of whole partitions into tables, and has rows of its own where some were taken out.
+        // Counting gathers the rows of whole buckets into tables, and has rows of its own where some were taken out.
         let gathers = match plan.after {
             AfterRounds::Nothing => !plan.has_rounds,
             AfterRounds::NoisyNumbers(_) | AfterRounds::Users => rows.held.is_none(),
         };
-        let divided = |stored, needed: fn(Memory, u64) -> Memory| {
-            divided(stored, (order, needed), self.key, self.stages, &self.scratch)
-        };
-        let needed = if gathers { Memory::divided } else { Memory::divided_slightly };
-        let (contributions, stages) = divided(rows.contributions, needed)?;
-        let held = rows.held.map(|held| divided(held, Memory::divided)).transpose()?;
+        let divided = |stored, bytes| divided(stored, (order, bytes), self.key, self.stages, &self.scratch);
+        let (contributions, stages) = divided(rows.contributions, if gathers { WEIGHED } else { LISTED })?;
+        let held = rows.held.map(|held| divided(held, WEIGHED)).transpose()?;
         Ok((StoredRows { contributions, held: held.map(|(held, _)| held), ..rows }, stages))
     }
 }
@@ -120,7 +112,7 @@ struct DiskRows<'e> {
 
 impl<'e> DiskRows<'e> {
     fn rounds(&self, job: &JobSpec) -> Rounds<'e> {
-        let job = ExchangeJob::new(job.clone(), self.key.clone()).with_sizes(self.stages.memory.sizes);
+        let job = ExchangeJob::new(job.clone(), self.key.clone()).with_rows_together(self.stages.memory.rows);
         Rounds { job, stages: self.stages, scratch: self.scratch }
     }
 }
@@ -212,10 +204,6 @@ impl Output for &UsersOfItems {
         for (_, users) in Decisions::each(packed.bytes())? {
             *items.entry(clipped(users.unsigned_abs())).or_default() += 1;
         }
-        Ok(())
-    }
-
-    fn end(self) -> Result<()> {
         Ok(())
     }
 }

@@ -8,45 +8,25 @@
 //! stages of [`exchange`](crate::exchange), as on Spark. A mechanism whose users react to each other runs in memory only.
 //!
 //! ```text
-//! rows -> [full] -> packed contributions by partition of users, user counts, names   in scratch
+//! rows -> [full] -> packed contributions by bucket of users, user counts, names   in scratch
 //! user counts -> counts of frequent items                                            in memory
 //! contributions -> pruned or bounded users, whose items go by codes                  in scratch
 //! users -> weights of items -> decisions, in each round                              in memory
 //! names: from digests, by a second read of files, or from scratch
 //! ```
 //!
-//! | part | modules |
-//! |---|---|
-//! | what tasks ask for | `run`, `engine`; counts of users beside a release: `counts` |
-//! | reading | `reading`; rows without a table: `straight`; users of items: `census`; names of items: `names` |
-//! | the rounds | `rounds` |
-//! | plain rounds | `coded`, with `candidates` |
-//! | scored rounds | `scored`, with blocks that are `rewritten` |
-//! | codes of items by hash | `numbering` |
-//! | machinery | `stages`, `output`, `by_partition`, `divide`, `memory` |
+//! The folders follow the data, and each uses only those before it: `threads` divides the work among threads within the
+//! memory limit, `reading` puts rows into scratch, and `rounds` makes the decisions. `engine` answers what a task asks.
 //!
 //! See `docs/decisions/0013-disk.md` for how the memory is divided.
 
-mod by_partition;
-mod candidates;
-mod census;
-mod coded;
-mod counts;
-mod divide;
 mod engine;
-mod memory;
-mod names;
-mod numbering;
-mod output;
 mod reading;
-mod rewritten;
 mod rounds;
 mod run;
-mod scored;
-mod stages;
-mod straight;
 #[cfg(test)]
 mod tests;
+mod threads;
 
-pub use memory::LEAST;
 pub use run::{can_work, check, run};
+pub use threads::LEAST;

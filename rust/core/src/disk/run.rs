@@ -8,9 +8,8 @@ use dpsel_rows::runtime::Control;
 use dpsel_rows::scratch::ScratchSpace;
 
 use super::engine::DiskEngine;
-use super::memory::LEAST;
-use super::stages::Stages;
-use crate::exchange::{Beyond, check_order};
+use super::threads::{LEAST, Stages};
+use crate::exchange::{BeyondMemory, check_order};
 use crate::task::{self, Outcome, Request, run_on};
 
 /// Refuse settings with which the disk engine cannot run, before any row is read.
@@ -68,7 +67,7 @@ pub fn run(
 /// Refuse a mechanism that does not run on the disk.
 fn check_mechanism(request: &Request) -> Result<()> {
     match request {
-        Request::Select(request) => check_order(request, Beyond::Disk),
+        Request::Select(request) => check_order(request, BeyondMemory::Disk),
         Request::Count(_) | Request::TopK(_) => Ok(()),
     }
 }

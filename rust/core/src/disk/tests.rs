@@ -13,12 +13,11 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::engine::DiskEngine;
-use super::memory::Memory;
-use super::names::Lookup;
-use super::stages::Stages;
+use super::reading::Lookup;
+use super::threads::{Memory, Stages, WEIGHED};
 use super::*;
+use crate::exchange::ExchangeJob;
 use crate::exchange::tests::caps::rare_and_common;
-use crate::exchange::{ExchangeJob, Sizes};
 use crate::task::{self, Calibrated, JobSpec, ListStamp, Outcome, Release, Request, SelectRequest, run_on};
 
 mod counts;
@@ -125,8 +124,8 @@ fn little(table: u64, threads: usize) -> Memory {
         table,
         stage: 1 << 39,
         threads,
-        sizes: Sizes { rows: 50, ..Sizes::default() },
-        partitions: 5,
+        rows: 50,
+        buckets: 5,
         summed: 30,
         coded: usize::MAX,
         straight: 200,
@@ -215,7 +214,7 @@ fn threads_that_fill_one_table_make_the_release_of_memory() {
     for from in ALL {
         let request = request(MECHANISMS[5], from, 5, 0.5);
         for (table, threads) in [(1 << 16, 4), (1 << 20, 2)] {
-            let memory = Memory { sizes: Sizes { rows: 3000, ..Sizes::default() }, ..little(table, threads) };
+            let memory = Memory { rows: 3000, ..little(table, threads) };
             assert!(same(&rows, from, &request, memory) > 20);
         }
     }
@@ -248,9 +247,9 @@ proptest! {
         from in prop::sample::select(&ALL[..]),
         bound in 1_u32..4,
         threads in 1_usize..4,
-        partitions in 1_u32..9,
+        buckets in 1_u32..9,
     ) {
-        let memory = Memory { partitions, ..little(0, threads) };
+        let memory = Memory { buckets, ..little(0, threads) };
         same(&rows, from, &request(mechanism, from, bound, 3.0), memory);
     }
 }

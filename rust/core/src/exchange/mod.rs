@@ -19,11 +19,11 @@
 //! | [`CountReleased`] | packed contributions, a released set | packed sums | [`NoisyCounts`], by item |
 //! | [`NoisyCounts`] | packed sums | noisy numbers | [`Selection`] |
 //! | [`FilterCandidates`] | packed contributions | items that pass a filter of released items | [`FalsePositives`] |
-//! | [`FalsePositives`] | these items, [`partition_decisions`] | items that pass but are not released | the filter |
+//! | [`FalsePositives`] | these items, [`bucket_decisions`] | items that pass but are not released | the filter |
 //! | [`Name`] | rows of the table | digests and names of released items | [`Selection`] or [`TopK`] |
 //!
-//! Between stages travel rows of two columns, the partition and a packed value: a few large rows instead of many small
-//! ones. A *partition* is a part of the users, or of the items. A stage that runs twice on the same input makes the
+//! Between stages travel rows of two columns, the bucket and a packed value: a few large rows instead of many small
+//! ones. A *bucket* is a part of the users, or of the items. A stage that runs twice on the same input makes the
 //! same decisions, so lost work may be repeated.
 //!
 //! The folders follow the data: `wire` is the format, `rows` and `items` are the stages on both sides of a shuffle,
@@ -40,20 +40,17 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use driver::{Beyond, check_order, in_order, of_digests};
+pub(crate) use driver::ROWS_TOGETHER;
+pub(crate) use driver::{BeyondMemory, check_order, in_order, of_digests};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, added_up, decided, most_sums};
-pub use items::{
-    Decide, FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, partition_decisions,
-};
+pub use items::{FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, bucket_decisions};
 pub(crate) use rows::{
-    CandidateSums, Chances, NO_CODE, PackedPruned, Packing, Partition, PrunedUsers, Pruner, Sizes, Weights,
+    BucketUsers, CandidateSums, Chances, NO_CODE, PackedPruned, Packing, PrunedUsers, Pruner, Weights,
     unpacked,
 };
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut, Weigh,
 };
 pub use stage::{Both, Stage};
-pub(crate) use wire::{
-    ByDigest, Dictionaries, Lister, Partitions, item_hash, partitioned_batch, partitioned_values,
-};
+pub(crate) use wire::{Buckets, ByDigest, Dictionaries, Lister, bucketed_batch, bucketed_values, item_hash};
 pub use wire::{Decisions, Packed, ReleasedSet, UserCounts};

@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 
-/// One task of a stage. It takes the batches of its partition one after the other.
+/// One task of a stage. It takes the batches of its bucket one after the other.
 pub trait Stage: Send {
     /// Take a batch, and return the batches that are ready.
     ///

@@ -9,8 +9,8 @@ use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
 use self::simulation::*;
-use super::rows::Candidates;
-use super::wire::{Dictionaries, partitioned_values, take_items};
+use super::rows::Chances;
+use super::wire::{Dictionaries, bucketed_values, take_items};
 use super::*;
 use crate::rounds::Decider;
 use crate::task::{Request, SelectRequest, select_partitions};
@@ -41,10 +41,10 @@ fn request_under(privacy: &str, mechanism: &str, bound: u32, with_weights: bool)
 }
 
 /// Releases on both engines, with several limits of what is frequent, and with released items as a list or a filter.
-fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, partitions: usize) -> usize {
+fn same(table: Made, rows: &[(i64, i64)], request: &SelectRequest, buckets: usize) -> usize {
     let here = select_partitions(source_of(table(rows)), request, &key(), &Control::default()).unwrap();
     for (frequent_above, bits) in [(0, 0), (1, 0), (4, 0), (0, 1), (1, 9)] {
-        let there = exchanged(table, rows, request, partitions, frequent_above, NonZeroU32::new(bits));
+        let there = exchanged(table, rows, request, buckets, frequent_above, NonZeroU32::new(bits));
         assert_eq!(there.items, here.items, "{:?}, {frequent_above}, {bits}", request.mechanism);
         assert_eq!(there.report, here.report);
     }
@@ -86,9 +86,9 @@ const MECHANISMS: [&str; 9] = [
 fn the_exchange_makes_the_local_release() {
     let rows = some_rows();
     for mechanism in MECHANISMS {
-        for (table, partitions) in [(table as Made, 1), (texts as Made, 5)] {
+        for (table, buckets) in [(table as Made, 1), (texts as Made, 5)] {
             let with_weights = !mechanism.contains("curve");
-            let found = same(table, &rows, &request(mechanism, 9, with_weights), partitions);
+            let found = same(table, &rows, &request(mechanism, 9, with_weights), buckets);
             assert!((1..280).contains(&found), "{mechanism}: {found}");
         }
     }
@@ -98,10 +98,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn few_rows_make_the_local_release(
-        rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), partitions in 1_usize..5, bound in 1_u32..4,
+        rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), buckets in 1_usize..5, bound in 1_u32..4,
     ) {
         for mechanism in [MECHANISMS[5], MECHANISMS[7], MECHANISMS[8]] {
-            same(table, &rows, &request(mechanism, bound, false), partitions);
+            same(table, &rows, &request(mechanism, bound, false), buckets);
         }
     }
 }
@@ -147,9 +147,9 @@ fn candidates_are_those_of_any_round() {
     };
     let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
     let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
-    let candidates = Candidates::new(UserCounts::unpack(users, &[]).unwrap(), deciders());
+    let (chances, counts) = (Chances::new(deciders()), UserCounts::unpack(users, &[]).unwrap());
     let rounds = by_round(users);
-    for (at, found) in candidates.most_users(&items).into_iter().enumerate() {
+    for (at, found) in chances.most_users(&items, &counts).into_iter().enumerate() {
         assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));
     }
 }
@@ -162,7 +162,7 @@ fn stages_refuse_what_is_not_theirs() {
     let job = selection.job();
     let counts = || UserCounts::unpack(1, &[]).unwrap();
     assert!(job.weigh(3, ReleasedSet::default()).is_err());
-    let encoded = run(job.encode(PARTITIONS, false).unwrap(), &[table(&rows)]);
+    let encoded = run(job.encode(BUCKETS, false, ReleasedSet::default()).unwrap(), &[table(&rows)]);
     let mut pieces = shuffled(encoded, 1).concat();
     pieces.push(pieces[0].clone());
     for mut task in [
@@ -182,15 +182,15 @@ fn stages_refuse_what_is_not_theirs() {
     assert!(job.total(None).push(table(&rows)).is_err());
     assert!(
         job.filter_candidates(0, ReleasedSet::default()).is_err()
-            && partition_decisions(0, &[]).is_err()
-            && partition_decisions(PARTITIONS, &[0; 25]).is_err()
+            && bucket_decisions(0, &[]).is_err()
+            && bucket_decisions(BUCKETS, &[0; 25]).is_err()
     );
     assert!(Decisions::unpack(&[0; 25]).is_err() && Decisions::unpack(&[0; 48]).is_err());
 }
 
 /// A user whose rows came in two pieces would be bounded twice.
 #[test]
-fn blocks_refuse_pieces_of_a_partition_and_states_of_other_rounds() {
+fn blocks_refuse_pieces_of_a_bucket_and_states_of_other_rounds() {
     let rows = some_rows();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
@@ -222,7 +222,7 @@ fn sums_of_tasks_are_counted_before_they_are_sent() {
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
     let engine = Engine::new(selection.job(), table, &rows, 1);
-    let counts = run(selection.job().frequent_items(1), &engine.user_counts.concat());
+    let counts = run(FrequentItems::new(1), &engine.user_counts.concat());
     // 15 users have the item 0, 8 the item 1 and 7 the item 3.
     let most = |tasks| most_sums(&Packed::from(packed(&counts)), tasks).unwrap();
     assert_eq!([1, 7, 10, 20].map(most), [3, 21, 25, 30]);
@@ -234,7 +234,7 @@ fn values_that_end_early_make_the_same_decisions() {
     let rows = some_rows();
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[5], 9, true), &schema, key()).unwrap();
-    let early = selection.job().clone().with_sizes(Sizes { rows: 200, weights: 64 });
+    let early = selection.job().clone().with_rows_together(200);
     let [whole, early] = [selection.job(), &early].map(|job| Engine::new(job, table, &rows, 2));
     let values =
         |engine: &Engine<'_>| -> usize { engine.pruned(4).concat().iter().map(RecordBatch::num_rows).sum() };
@@ -266,19 +266,17 @@ fn a_join_finds_the_false_positives_and_no_other_items() {
     let rows = some_rows();
     let schema: Schema = texts(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[0], 9, false), &schema, key()).unwrap();
-    for partitions in [1, 5] {
-        let listed = Engine::new(selection.job(), texts, &rows, partitions);
+    for buckets in [1, 5] {
+        let listed = Engine::new(selection.job(), texts, &rows, buckets);
         let released = listed.decided(2);
-        let joined = Engine {
-            filter_bits: NonZeroU32::new(1),
-            ..Engine::new(selection.job(), texts, &rows, partitions)
-        };
+        let joined =
+            Engine { filter_bits: NonZeroU32::new(1), ..Engine::new(selection.job(), texts, &rows, buckets) };
         let (list, exact) = (listed.released_set(&released), joined.released_set(&released));
         let filter = ReleasedSet::pack(&released, joined.filter_bits).unwrap();
         let filter = ReleasedSet::unpack(&filter).unwrap();
         let mut false_positives = 0;
         for batch in joined.contributions.concat() {
-            for (_, mut packed) in partitioned_values(&batch).unwrap() {
+            for (_, mut packed) in bucketed_values(&batch).unwrap() {
                 for item in take_items(&mut packed, &Dictionaries::new(&key())).unwrap() {
                     assert_eq!(exact.contains(item), list.contains(item));
                     false_positives += u32::from(filter.contains(item) && !list.contains(item));

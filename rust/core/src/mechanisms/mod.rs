@@ -4,7 +4,7 @@
 //! those that `"auto"` can choose; the others are in `published`.
 //! CONTRIBUTING walks through a new one.
 
-mod beside;
+mod budget_split;
 mod by_length;
 mod by_name;
 mod count_gaussian;
@@ -20,7 +20,7 @@ mod shared;
 mod sips;
 mod steered;
 
-pub(crate) use beside::blamed;
+pub(crate) use budget_split::blamed;
 pub use by_length::{ByLength, Lists, Looked};
 pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;

@@ -59,7 +59,7 @@ impl ItemState {
 
 /// The outcome of a round for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ItemOutcome {
     /// The item is released with this noisy weight in grid steps, or 0 if no noisy weight was asked for or drawn.
     Released(i64),
     /// The item is never released. Users give it no more weight.
@@ -85,12 +85,12 @@ pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
 /// A round, ready to decide items.
 #[derive(Debug)]
 pub(crate) struct Decider {
-    kind: Kind,
+    kind: DeciderKind,
     with_weights: bool,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum DeciderKind {
     Noisy {
         noise: Box<NoisyThreshold>,
         threshold: Threshold,
@@ -123,14 +123,14 @@ impl Decider {
         let round = calibration.rounds.get(number as usize).ok_or(NO_ROUND)?;
         let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
         let kind = match &round.rule {
-            Rule::Noisy(Noisy { noise, threshold }) => Kind::Noisy {
+            Rule::Noisy(Noisy { noise, threshold }) => DeciderKind::Noisy {
                 noise: Box::new(NoisyThreshold::new(*noise, *threshold)),
                 threshold: *threshold,
                 step: round.published_step(),
             },
-            Rule::Curve(spec) => Kind::Curve(Curve::of(spec.curve, spec.quantum)?),
+            Rule::Curve(spec) => DeciderKind::Curve(Curve::of(spec.curve, spec.quantum)?),
             Rule::Screening(screening) => {
-                Kind::Screening { screening: *screening, noise: noise_of(screening.noise) }
+                DeciderKind::Screening { screening: *screening, noise: noise_of(screening.noise) }
             }
             Rule::Ranking(_) => return Err(Error::Internal("a ranking round decides no item")),
             Rule::Scoring(_) => return Err(Error::Internal("a scored round decides items in blocks")),
@@ -150,8 +150,8 @@ impl Decider {
     #[inline]
     pub(crate) fn takes_part(&self, state: ItemState, weight: u64) -> bool {
         match &self.kind {
-            Kind::Noisy { .. } | Kind::Curve(_) => state.takes_part(weight),
-            Kind::Screening { .. } => true,
+            DeciderKind::Noisy { .. } | DeciderKind::Curve(_) => state.takes_part(weight),
+            DeciderKind::Screening { .. } => true,
         }
     }
 
@@ -159,9 +159,9 @@ impl Decider {
     #[inline]
     pub(super) fn keeps(&self, weight: u64, word: u128) -> bool {
         match &self.kind {
-            Kind::Noisy { noise, .. } => !noise.releases(weight, word),
-            Kind::Curve(curve) => !curve.releases(weight, word),
-            Kind::Screening { .. } => false,
+            DeciderKind::Noisy { noise, .. } => !noise.releases(weight, word),
+            DeciderKind::Curve(curve) => !curve.releases(weight, word),
+            DeciderKind::Screening { .. } => false,
         }
     }
 
@@ -171,21 +171,21 @@ impl Decider {
     /// The same arguments give the same outcome on every machine. An item that does not [take part](Self::takes_part)
     /// keeps its state and is not released.
     #[inline]
-    pub(crate) fn decide(&self, state: ItemState, weight: u64, word: u128) -> Outcome {
+    pub(crate) fn decide(&self, state: ItemState, weight: u64, word: u128) -> ItemOutcome {
         if !self.takes_part(state, weight) {
-            return Outcome::Kept(state);
+            return ItemOutcome::Kept(state);
         }
         match &self.kind {
-            Kind::Noisy { noise, threshold, step } if noise.releases(weight, word) => {
+            DeciderKind::Noisy { noise, threshold, step } if noise.releases(weight, word) => {
                 let published = || in_steps(noise.noisy_weight(weight, word), *threshold, *step);
-                Outcome::Released(if self.with_weights { published() } else { 0 })
+                ItemOutcome::Released(if self.with_weights { published() } else { 0 })
             }
-            Kind::Curve(curve) if curve.releases(weight, word) => Outcome::Released(0),
-            Kind::Noisy { .. } | Kind::Curve(_) => Outcome::Kept(state),
-            Kind::Screening { screening, noise } => {
+            DeciderKind::Curve(curve) if curve.releases(weight, word) => ItemOutcome::Released(0),
+            DeciderKind::Noisy { .. } | DeciderKind::Curve(_) => ItemOutcome::Kept(state),
+            DeciderKind::Screening { screening, noise } => {
                 match screening.importance(noise.noisy_weight(weight, word)) {
-                    0 => Outcome::Abandoned,
-                    importance => Outcome::Kept(ItemState { importance, ..state }),
+                    0 => ItemOutcome::Abandoned,
+                    importance => ItemOutcome::Kept(ItemState { importance, ..state }),
                 }
             }
         }
@@ -196,8 +196,8 @@ impl Decider {
     /// The exchange passes an upper bound of the weight: a larger weight is released wherever a smaller one is.
     pub(crate) fn releases(&self, weight: u64, word: u128) -> bool {
         match self.decide(ItemState::default(), weight, word) {
-            Outcome::Released(_) => true,
-            Outcome::Abandoned | Outcome::Kept(_) => false,
+            ItemOutcome::Released(_) => true,
+            ItemOutcome::Abandoned | ItemOutcome::Kept(_) => false,
         }
     }
 }
@@ -237,16 +237,16 @@ impl ScoredRound {
 
     /// Decide an item that takes part from its earlier state, the weight of all rounds and the noise of this one.
     #[inline]
-    pub(super) fn decide(&self, state: ItemState, weight: u64, noise: i64) -> Outcome {
+    pub(super) fn decide(&self, state: ItemState, weight: u64, noise: i64) -> ItemOutcome {
         let Some(publish) = &self.scoring.publish else {
             let after = self.after(state, weight, noise);
-            return if after.is_abandoned() { Outcome::Abandoned } else { Outcome::Kept(after) };
+            return if after.is_abandoned() { ItemOutcome::Abandoned } else { ItemOutcome::Kept(after) };
         };
         let (noise, score) = noise_and_score(state, weight, noise);
         if publish.releases(score, noise) {
-            Outcome::Released(if self.with_weights { score } else { 0 })
+            ItemOutcome::Released(if self.with_weights { score } else { 0 })
         } else {
-            Outcome::Abandoned
+            ItemOutcome::Abandoned
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
         let mut noises = Vec::new();
         round.noises(&[WORD], &mut noises);
         let after = |state, weight| {
-            let Outcome::Kept(state) = round.decide(state, weight, noises[0]) else { panic!("not kept") };
+            let ItemOutcome::Kept(state) = round.decide(state, weight, noises[0]) else { panic!("not kept") };
             state
         };
         let settled = after(ItemState::default(), 1000 * UNIT);
@@ -321,11 +321,11 @@ mod tests {
     fn an_item_without_weight_is_not_released_by_noise() {
         let (noise, threshold) = (Noise::Gaussian { sigma: 1.0 }, Threshold::from_steps(1));
         let noise = Box::new(NoisyThreshold::new(noise, threshold));
-        let plain = Decider { kind: Kind::Noisy { noise, threshold, step: 1 }, with_weights: false };
+        let plain = Decider { kind: DeciderKind::Noisy { noise, threshold, step: 1 }, with_weights: false };
         assert!(plain.releases(1, 0) && !plain.releases(0, 0));
         let first = ItemState::default();
         assert!(plain.takes_part(first, 1) && !plain.takes_part(first, 0));
-        assert_eq!(plain.decide(first, 0, 0), Outcome::Kept(first));
+        assert_eq!(plain.decide(first, 0, 0), ItemOutcome::Kept(first));
     }
 
     #[test]

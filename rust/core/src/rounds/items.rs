@@ -6,9 +6,9 @@ use dpsel_exact::random::Words;
 use dpsel_rows::contributions::{Digests, ItemCode, Vocabulary};
 use dpsel_rows::runtime::{Control, parallel};
 
-use super::decision::{Decider, ItemState, Outcome};
+use super::decision::{Decider, ItemOutcome, ItemState};
 use super::item_states::{ItemStates, StatesPart};
-use super::selected::Released;
+use super::selection::Released;
 use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].
@@ -16,7 +16,7 @@ const BLOCK: usize = 4 * Vocabulary::STRIDE;
 
 /// The items of a block that may take part in a round: one entry of each column for each item.
 #[derive(Debug, Default)]
-struct Columns {
+struct ItemColumns {
     weights: Vec<u64>,
     /// The digests, and then random words in their place.
     words: Vec<u128>,
@@ -72,11 +72,11 @@ impl Decided {
         &mut self,
         round: &Weighed<'_>,
         (place, start): (usize, usize),
-        outcome: Outcome,
+        outcome: ItemOutcome,
         states: &mut StatesPart<'_>,
     ) {
         match outcome {
-            Outcome::Released(noisy) => {
+            ItemOutcome::Released(noisy) => {
                 let published = if round.decider.shows_weights() {
                     noisy.saturating_add_unsigned(round.lowered)
                 } else {
@@ -86,8 +86,8 @@ impl Decided {
                 let digest = round.weights.digests.get(item);
                 self.released.push(Released { item, digest, weight: published });
             }
-            Outcome::Kept(state) => states.set(place - start, state),
-            Outcome::Abandoned => {
+            ItemOutcome::Kept(state) => states.set(place - start, state),
+            ItemOutcome::Abandoned => {
                 states.set(place - start, ItemState::ABANDONED);
                 self.abandoned.push(ItemCode::from_index(place));
             }
@@ -104,7 +104,7 @@ impl Weighed<'_> {
         let ranges = (0..places).step_by(step).map(|first| first..places.min(first + step));
         let parts = ranges.zip(states.parts(step)).collect();
         let found = parallel::map(threads, parts, |(places, mut states): (Range<usize>, _)| {
-            let (mut found, mut block) = (Decided::default(), Block::default());
+            let (mut found, mut block) = (Decided::default(), ItemRange::default());
             for first in places.clone().step_by(BLOCK) {
                 block.gather(self, first..places.end.min(first + BLOCK), places.start, &states);
                 block.decide(self, (first, places.start), &mut states, &mut found);
@@ -125,13 +125,13 @@ impl Weighed<'_> {
 
 /// The items of a block, with their random words.
 #[derive(Default)]
-struct Block(Columns);
+struct ItemRange(ItemColumns);
 
-impl Block {
+impl ItemRange {
     /// Fill the columns with all items of a block of places, or with none if no item takes part. The states are those from the
     /// place `start` on. Most items take part, and the digests of a block are cheaper than single ones.
     fn gather(&mut self, round: &Weighed<'_>, block: Range<usize>, start: usize, states: &StatesPart<'_>) {
-        let Columns { weights, words } = &mut self.0;
+        let ItemColumns { weights, words } = &mut self.0;
         weights.clear();
         words.clear();
         let ByCode { histogram, vocabulary, .. } = round.weights;
@@ -154,7 +154,7 @@ impl Block {
         states: &mut StatesPart<'_>,
         found: &mut Decided,
     ) {
-        let Columns { weights, words } = &self.0;
+        let ItemColumns { weights, words } = &self.0;
         let items = (first..).zip(weights).zip(words);
         for ((place, &weight), &word) in
             items.filter(|((_, weight), word)| !round.decider.keeps(**weight, **word))

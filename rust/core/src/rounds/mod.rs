@@ -18,30 +18,30 @@ mod decision;
 mod importance;
 mod item_states;
 mod items;
-mod lowered;
-mod ranked;
+mod least_users;
+mod noisy_ranks;
 mod ranking;
 mod rule;
 mod scored;
 mod scoring;
 mod screening;
 mod select;
-mod selected;
+mod selection;
 mod turns;
 
 pub(crate) use block::{
-    BLOCK_ITEMS, Block, BlockRound, Blocks, Driver, Filling, InMemory, ItemBlock, MOST_SHARED, Shared,
-    UserBlock,
+    BLOCK_ITEMS, BlockFiller, BlockRound, Blocks, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, PackBlock,
+    SharedTable, UserBlock,
 };
 pub use calibration::{Calibration, Round};
-pub(crate) use decision::{Decider, checked_weight};
-pub use lowered::Lowered;
+pub(crate) use decision::Decider;
+pub use least_users::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
 pub(crate) use select::bytes;
 pub use select::select_rounds;
-pub(crate) use selected::Released;
-pub use selected::Selected;
+pub(crate) use selection::Released;
+pub use selection::Selected;
 pub(crate) use turns::{Deciding, Turns};

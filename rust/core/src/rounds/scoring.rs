@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::importance::importance;
 use crate::threshold::calibration::noise_tail;
-use crate::weighting::{Budget, Budgets};
+use crate::weighting::{Allowance, Allowances};
 
 /// A round that adds each item's noisy weight to the item's cumulative score.
 ///
@@ -82,10 +82,10 @@ pub struct UserSize {
 }
 
 impl Publish {
-    /// The budgets of users by their number of items.
-    pub(crate) fn budgets(&self) -> Budgets {
-        let budget = |size: &UserSize| (size.items, Budget::new(size.norm, size.cap));
-        Budgets::new(self.sizes.iter().map(budget).collect())
+    /// The allowances of users by their number of items.
+    pub(crate) fn allowances(&self) -> Allowances {
+        let allowance = |size: &UserSize| (size.items, Allowance::new(size.norm, size.cap));
+        Allowances::new(self.sizes.iter().map(allowance).collect())
     }
 
     /// What a user of `items` items gives to each of them over all rounds if all have the same importance; 0 beyond the

@@ -8,10 +8,10 @@ use dpsel_rows::runtime::{Control, parallel};
 use super::calibration::Calibration;
 use super::item_states::ItemStates;
 use super::items::{ByCode, Weighed};
-use super::lowered::Lowered;
-use super::ranked::Ranked;
+use super::least_users::Lowered;
+use super::noisy_ranks::NoisyRanks;
 use super::scored::{self, score_rounds};
-use super::selected::Selected;
+use super::selection::Selected;
 use super::turns::{Deciding, Turns};
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
@@ -42,7 +42,7 @@ fn plain_bytes(calibration: &Calibration, totals: Totals) -> usize {
 ///
 /// 1. *Weigh:* every user spreads its weight over its items, by their importance.
 /// 2. *Decide:* every item gets noise and is released, abandoned or kept, see [`Decider::decide`]. A ranking round
-///    decides nothing and ends here, see [`Ranked::noisy_levels`].
+///    decides nothing and ends here, see [`NoisyRanks::noisy_levels`].
 /// 3. *Steer:* the states of kept items determine how users spread their weight in the next round.
 /// 4. *Remove:* released and abandoned items leave every user's set, and items from the user's reserve may replace
 ///    them.
@@ -76,7 +76,7 @@ pub fn select_rounds(
         let guidance = Guidance { importances: states.importances(), ranking: ranking.take() };
         weigh_round(&mut histogram, &contributions, weighting, guidance, key, control)?;
         if let Some(rule) = round.rule.ranking() {
-            let ranked = Ranked::new((turn.number, rule), &histogram, contributions.vocabulary(), key)?;
+            let ranked = NoisyRanks::new((turn.number, rule), &histogram, contributions.vocabulary(), key)?;
             ranking = Some(ranked.noisy_levels(control)?);
             // The next round writes the weights when most else of it is gone, so these would be in memory beside it.
             histogram = WeightHistogram::new(codes);

@@ -4,8 +4,8 @@ use dpsel_exact::Result;
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
 
 use super::calibration::{Calibration, Round};
-use super::decision::{Decider, ItemState, Outcome};
-use super::lowered::Lowered;
+use super::decision::{Decider, ItemOutcome, ItemState, checked_weight};
+use super::least_users::Lowered;
 
 /// The rounds of a release. In each an engine weighs what users hold, decides every item, and takes out of the users'
 /// sets what was decided for good.
@@ -82,16 +82,24 @@ impl Turn<'_> {
 impl Deciding {
     /// Decide items of a plain round from their whole weights. Hands out the place of each that is released, and its noisy
     /// weight as it is published.
-    pub(crate) fn each_released(&self, items: &[(Digest, u64)], mut released: impl FnMut(usize, i64)) {
+    ///
+    /// # Errors
+    /// As [`checked_weight`].
+    pub(crate) fn each_released(
+        &self,
+        items: &[(Digest, u64)],
+        mut released: impl FnMut(usize, i64),
+    ) -> Result<()> {
         let digests: Vec<Digest> = items.iter().map(|(item, _)| *item).collect();
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);
         for (place, ((_, weight), word)) in items.iter().zip(words).enumerate() {
-            let weight = weight.saturating_sub(self.lowered);
-            if let Outcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
+            let weight = checked_weight(*weight)?.saturating_sub(self.lowered);
+            if let ItemOutcome::Released(noisy) = self.decider.decide(ItemState::default(), weight, word) {
                 released(place, self.published(noisy));
             }
         }
+        Ok(())
     }
 
     /// A noisy weight as it is published.

@@ -7,8 +7,8 @@ use dpsel_rows::ingest::{Columns, OpenSource, Source};
 use dpsel_rows::runtime::{Control, PHASES};
 use serde::{Deserialize, Serialize};
 
-use super::held::{AfterRounds, Engine, Plan};
-use super::in_memory::MemoryEngine;
+use super::engine::{AfterRounds, Engine, Plan};
+use super::memory::MemoryEngine;
 use super::select::PublicLists;
 
 /// A call that counts the users of each item, apart from the data.

@@ -3,23 +3,23 @@
 //! A [`Request`] says which task it is, [`run`] does it, and a [`Report`] says the same task. Each task is written once,
 //! over what an engine answers (`held`): rows in memory (`in_memory`), or those of the rooms above.
 
-mod calibrated;
+mod calibration;
 mod count;
-mod held;
-mod in_memory;
+mod engine;
 mod job;
+mod memory;
 mod report;
 mod request;
 mod run;
-mod sealed;
+mod seal;
 mod select;
 mod top_k;
 
-pub use calibrated::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
+pub use calibration::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
 pub use count::{CountRequest, users_per_item};
-pub(crate) use held::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
-pub(crate) use in_memory::{MemoryRows, count};
+pub(crate) use engine::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 pub use job::JobSpec;
+pub(crate) use memory::{MemoryRows, count};
 pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
 pub(crate) use run::run_on;

@@ -7,8 +7,8 @@ use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibrated::Enforced;
-use super::sealed::{differences_of, parse, sealed};
+use super::calibration::Enforced;
+use super::seal::{differences_of, parse, sealed};
 
 /// The format of reports that this version writes and reads.
 ///
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::mechanisms::MechanismSpec;
     use crate::rounds::Rule;
-    use crate::task::calibrated::{CalibratedSelect, CalibratedTopK};
+    use crate::task::calibration::{CalibratedSelect, CalibratedTopK};
     use crate::task::request::Request;
     use crate::task::top_k::PublishedCounts;
     use crate::top_k::Neighbours;

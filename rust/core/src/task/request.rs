@@ -4,7 +4,7 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::ingest::{Columns, Declared};
 use serde::{Deserialize, Serialize};
 
-use super::calibrated::{Calibrated, Enforced};
+use super::calibration::{Calibrated, Enforced};
 use super::count::CountRequest;
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;

@@ -6,8 +6,8 @@ use dpsel_rows::ingest::Source;
 use dpsel_rows::runtime::Control;
 
 use super::count::users_per_item_on;
-use super::held::Engine;
-use super::in_memory::MemoryEngine;
+use super::engine::Engine;
+use super::memory::MemoryEngine;
 use super::report::Release;
 use super::request::Request;
 use super::select::select_on;

@@ -1,7 +1,7 @@
 //! The weighted histogram of one round.
 //!
 //! Adding at random places of an array that is larger than the cache costs a cache miss an addition (measured: 18 ns,
-//! against 3 ns inside 4 MiB). So contributions are first put into buckets by ranges of items, which is sequential, and
+//! against 3 ns inside 4 MiB). So contributions are first put into batches by ranges of items, which is sequential, and
 //! then each range is added up by one thread: in cache, and without atomic operations.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::bounding::{BoundedContributions, KeptItems};
 
 /// Codes below this are summed by each thread for itself. Codes grow with first appearance, or are small integers that
 /// number items, often by frequency. So frequent items are among them, and their contributions need not be put into
-/// buckets.
+/// batches.
 const PRIVATE_CODES: usize = 1 << 16;
 /// Places where other codes add zero. With one place alone each addition would wait for the last.
 const ASIDE: usize = 64;
@@ -24,7 +24,7 @@ const ASIDE: usize = 64;
 const WAITING: usize = 4096;
 /// Codes whose upper halves share a page of memory.
 const PAGE: usize = 1024;
-/// Contributions in one block of a bucket.
+/// Contributions in one block of a batch.
 const BLOCK: usize = 8192;
 /// Parts of users for each one of other stages, at least: how many items they have is not looked up.
 const PARTS: usize = 8;
@@ -48,7 +48,7 @@ pub struct WeightHistogram {
     /// Whether a page of upper halves may have something else than zeros.
     touched: Vec<bool>,
     /// One per thread, kept for their memory; none before the first round.
-    parts: Vec<Part>,
+    parts: Vec<ThreadWeights>,
 }
 
 /// The sums of some items, from a multiple of [`PAGE`] on.
@@ -105,14 +105,14 @@ impl WeightHistogram {
         let weights: Vec<u64> = (0..=contributions.bound().min(MOST)).map(&weight).collect();
         let codes = self.code_bound();
         let threads = contributions.threads(control);
-        self.parts.resize_with(threads, Part::default);
+        self.parts.resize_with(threads, ThreadWeights::default);
         let tally = control.tally(WEIGHING, contributions.users());
         let kept = contributions.kept();
         // Users take different times, so each thread takes some until none are left.
         let all = contributions.users();
         let step = all.div_ceil(parallel::parts_for(threads) * PARTS).clamp(1, TALLIED);
         let users = Mutex::new((0..all).step_by(step).map(|first| first..all.min(first + step)));
-        parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut Part| {
+        parallel::map(threads, self.parts.iter_mut().collect(), |part: &mut ThreadWeights| {
             part.clear(codes);
             // Nothing panics while it holds the lock.
             let next = || users.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -137,7 +137,7 @@ impl WeightHistogram {
         weights.for_each(|(item, weight)| sums.add(item as usize, weight));
     }
 
-    /// Add the contributions that are not in buckets.
+    /// Add the contributions that are not in batches.
     fn add_rest(&mut self, contributions: &BoundedContributions, weight: impl Fn(u32) -> u64) {
         let parts = std::mem::take(&mut self.parts);
         let mut sums = self.sums();
@@ -157,14 +157,14 @@ impl WeightHistogram {
         self.parts = parts;
     }
 
-    /// Set every range to the sums of its buckets.
+    /// Set every range to the sums of its batches.
     fn add_ranges(&mut self, weights: &[u64], control: &Control) {
         let threads = parallel::threads_for(self.code_bound(), control);
         let parts = std::mem::take(&mut self.parts);
         let ranges = self.sums().ranges().enumerate().collect();
         parallel::map(threads, ranges, |(at, mut sums): (_, Sums<'_>)| {
             sums.clear();
-            for block in parts.iter().flat_map(|part| part.buckets[at].blocks()) {
+            for block in parts.iter().flat_map(|part| part.batches[at].blocks()) {
                 for entry in block {
                     let (item, k) = (entry >> COUNT_BITS, entry & MOST);
                     sums.add(item as usize, weights[k as usize]);
@@ -210,7 +210,7 @@ impl<'a> Sums<'a> {
 
 /// Contributions to a range, in blocks: a single vector would be copied each time that it grows.
 #[derive(Debug, Default)]
-struct Bucket {
+struct RangeBatch {
     full: Vec<Box<[u32]>>,
     /// The first `len` places are taken.
     open: Box<[u32]>,
@@ -219,7 +219,7 @@ struct Bucket {
     spare: Vec<Box<[u32]>>,
 }
 
-impl Bucket {
+impl RangeBatch {
     fn clear(&mut self) {
         self.spare.append(&mut self.full);
         self.len = 0;
@@ -251,24 +251,24 @@ impl Bucket {
 
 /// The contributions of the users of one thread.
 #[derive(Debug, Default)]
-struct Part {
+struct ThreadWeights {
     /// Sums of the first codes. Before them are places where other codes add zero.
     private: Vec<u64>,
     /// Contributions to the other codes by range: the code inside its range, and the number of items of the user.
-    buckets: Vec<Bucket>,
-    /// Contributions that go to a bucket soon: the item, and the number of items of the user.
+    batches: Vec<RangeBatch>,
+    /// Contributions that go to a batch soon: the item, and the number of items of the user.
     waiting: Vec<(u32, u32)>,
     /// Users with too many items for that.
     large: Vec<usize>,
 }
 
-impl Part {
+impl ThreadWeights {
     /// Start anew, for codes below `codes`.
     fn clear(&mut self, codes: usize) {
         self.private.clear();
         self.private.resize(ASIDE + PRIVATE_CODES.min(codes), 0);
-        self.buckets.resize_with(codes.div_ceil(RANGE), Bucket::default);
-        self.buckets.iter_mut().for_each(Bucket::clear);
+        self.batches.resize_with(codes.div_ceil(RANGE), RangeBatch::default);
+        self.batches.iter_mut().for_each(RangeBatch::clear);
         self.waiting.resize(WAITING, (0, 0));
         self.large.clear();
     }
@@ -311,10 +311,10 @@ impl Part {
         waiting
     }
 
-    /// Put the contributions that wait into their buckets.
+    /// Put the contributions that wait into their batches.
     fn sort(&mut self, waiting: usize) {
         for (item, k) in &self.waiting[..waiting] {
-            self.buckets[*item as usize >> RANGE_BITS].push(item << COUNT_BITS | k);
+            self.batches[*item as usize >> RANGE_BITS].push(item << COUNT_BITS | k);
         }
     }
 }
@@ -325,16 +325,16 @@ mod tests {
 
     #[test]
     fn a_bucket_has_what_was_pushed_since_it_was_emptied() {
-        let mut bucket = Bucket::default();
+        let mut batch = RangeBatch::default();
         for entries in [3 * BLOCK + 5, 2 * BLOCK, 0, 4 * BLOCK, 7] {
-            bucket.clear();
+            batch.clear();
             let entries: Vec<u32> = (0_u32..).take(entries).collect();
             for entry in &entries {
-                bucket.push(*entry);
+                batch.push(*entry);
             }
-            assert_eq!(bucket.blocks().collect::<Vec<_>>().concat(), entries);
+            assert_eq!(batch.blocks().collect::<Vec<_>>().concat(), entries);
         }
         // No time needed more blocks than the first, and all are kept.
-        assert_eq!(bucket.full.len() + bucket.spare.len(), 3);
+        assert_eq!(batch.full.len() + batch.spare.len(), 3);
     }
 }

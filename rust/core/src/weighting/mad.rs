@@ -54,12 +54,12 @@ impl Mad {
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let charged = visits.charge(Self::ITEM_BYTES)?;
-        let sums = Sums::new(histogram.code_bound());
+        let sums = MadSums::new(histogram.code_bound());
         let importance =
             |item: u32| importances.map_or(FULL_IMPORTANCE, |importances| importances[item as usize]);
-        for_each_user(visits, |items| self.give(&User::new(items, importance), &sums));
+        for_each_user(visits, |items| self.give(&MadUser::new(items, importance), &sums));
         visits.control.check()?;
-        for_each_user(visits, |items| self.give_back(&User::new(items, importance), &sums));
+        for_each_user(visits, |items| self.give_back(&MadUser::new(items, importance), &sums));
         visits.control.check()?;
         histogram.set((0..sums.firm.len()).map(|item| sums.weight(item, self)));
         visits.control.release_memory(charged);
@@ -78,7 +78,7 @@ impl Mad {
     }
 
     /// Let one user give its weights.
-    fn give<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
+    fn give<F: Fn(u32) -> u16>(self, user: &MadUser<'_, F>, sums: &MadSums) {
         let loose = self.adapts(user.full);
         for &item in user.items {
             let importance = (user.importance)(item);
@@ -89,7 +89,7 @@ impl Mad {
 
     /// Let one user put a part of its returned weight on its items.
     #[expect(clippy::cast_possible_truncation, reason = "at most a third of one unit")]
-    fn give_back<F: Fn(u32) -> u16>(self, user: &User<'_, F>, sums: &Sums) {
+    fn give_back<F: Fn(u32) -> u16>(self, user: &MadUser<'_, F>, sums: &MadSums) {
         if !self.adapts(user.full) {
             return;
         }
@@ -129,7 +129,7 @@ fn for_each_user(visits: Visits<'_>, visit: impl Fn(&[u32]) + Sync) {
 }
 
 /// A user's items and how it spreads its unit of norm over them.
-struct User<'a, F> {
+struct MadUser<'a, F> {
     items: &'a [u32],
     importance: F,
     /// The number of items with a full importance.
@@ -137,7 +137,7 @@ struct User<'a, F> {
     scale: u64,
 }
 
-impl<'a, F: Fn(u32) -> u16> User<'a, F> {
+impl<'a, F: Fn(u32) -> u16> MadUser<'a, F> {
     fn new(items: &'a [u32], importance: F) -> Self {
         let importances = || items.iter().map(|item| u64::from(importance(*item)));
         let full =
@@ -154,7 +154,7 @@ impl<'a, F: Fn(u32) -> u16> User<'a, F> {
 
 /// The sums of each item code.
 #[derive(Debug)]
-struct Sums {
+struct MadSums {
     /// Weights that never return.
     firm: Vec<AtomicU64>,
     /// Weights that return beyond the limit.
@@ -164,7 +164,7 @@ struct Sums {
     low: Vec<AtomicU64>,
 }
 
-impl Sums {
+impl MadSums {
     fn new(codes: usize) -> Self {
         let zeros = || (0..codes).map(|_| AtomicU64::new(0)).collect();
         Self { firm: zeros(), loose: zeros(), high: zeros(), low: zeros() }

@@ -1,7 +1,7 @@
 //! Descent in L1: each user raises its items below the cutoff at equal speed.
 //!
 //! A user of m open items (below the cutoff) places its units one by one: one for each open item in order of digest,
-//! again and again, until the budget is spent or all are at the cutoff. Any unit is placed in H if it is placed in H'
+//! again and again, until the allowance is spent or all are at the cutoff. Any unit is placed in H if it is placed in H'
 //! <= H at an earlier turn, so more weight before means more weight after, and the total difference never grows. That
 //! is exact in integers; the proof is in `docs/algorithms/policy_laplace.md`. The code finds the outcome with one
 //! division.
@@ -20,20 +20,20 @@ use super::order::Visits;
 pub struct PolicyL1 {
     /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
-    /// The number of passes over all users. A user spends an equal part of its budget in each.
+    /// The number of passes over all users. A user spends an equal part of its allowance in each.
     pub passes: u32,
 }
 
 impl PolicyL1 {
-    /// The budget of a user for one pass, in quanta.
-    fn budget(self, quantum: u64) -> u64 {
+    /// The allowance of a user for one pass, in quanta.
+    fn allowance(self, quantum: u64) -> u64 {
         UNIT / quantum.max(1) / u64::from(self.passes.max(1))
     }
 
-    /// The largest weight that a user gives to each of `k` items that nobody else holds: an equal share of the budget
+    /// The largest weight that a user gives to each of `k` items that nobody else holds: an equal share of the allowance
     /// in every pass, rounded up.
     pub(super) fn novel_weight(self, k: u64) -> u64 {
-        u64::from(self.passes) * self.budget(1).div_ceil(k)
+        u64::from(self.passes) * self.allowance(1).div_ceil(k)
     }
 
     /// Bytes of an item while the weights are found.
@@ -52,9 +52,9 @@ impl PolicyL1 {
     ) -> Result<()> {
         let quantum = quantum.max(1);
         let charged = visits.charge(Self::ITEM_BYTES)?;
-        let mut descent = Descent {
+        let mut descent = L1Descent {
             cutoff: self.cutoff / quantum,
-            budget: self.budget(quantum),
+            allowance: self.allowance(quantum),
             slots: visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect(),
             open: Vec::new(),
             turns: Vec::new(),
@@ -76,21 +76,21 @@ struct Slot {
 
 /// The items in the middle of a round.
 #[derive(Debug)]
-struct Descent {
-    /// In quanta, as the budget and all weights.
+struct L1Descent {
+    /// In quanta, as the allowance and all weights.
     cutoff: u64,
-    budget: u64,
+    allowance: u64,
     slots: Vec<Slot>,
     /// The items of the present user that are below the cutoff.
     open: Vec<u32>,
     turns: Vec<u64>,
 }
 
-impl Descent {
+impl L1Descent {
     /// Let one user place its units. `tie` sorts items whose turns are equal.
     fn visit(&mut self, items: &[u32], tie: impl Fn(&mut [u32])) {
         let least_gap = self.collect_open(items);
-        let mut left = self.budget;
+        let mut left = self.allowance;
         if self.open.is_empty() {
             return;
         }
@@ -129,7 +129,7 @@ impl Descent {
         least.saturating_add(1)
     }
 
-    /// Fill items that an equal share takes to the cutoff, until none is left; returns the rest of the budget.
+    /// Fill items that an equal share takes to the cutoff, until none is left; returns the rest of the allowance.
     ///
     /// Filling them leaves no smaller share to the others, so each of them is filled in the end in any case.
     fn close_small_gaps(&mut self, mut left: u64) -> u64 {
@@ -184,11 +184,11 @@ mod tests {
 
     use super::*;
 
-    fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> Descent {
+    fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> L1Descent {
         let slot = |(&weight, &turn): (&u64, &u64)| Slot { weight, turn };
-        Descent {
+        L1Descent {
             cutoff,
-            budget: UNIT,
+            allowance: UNIT,
             slots: weights.iter().zip(turns).map(slot).collect(),
             open: Vec::new(),
             turns: Vec::new(),

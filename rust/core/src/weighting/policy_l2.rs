@@ -18,7 +18,7 @@ use super::order::Visits;
 pub struct PolicyL2 {
     /// The most weight of an item, in grid steps; at least one unit of weight.
     pub cutoff: u64,
-    /// The number of passes over all users. A user spends an equal part of its budget in each.
+    /// The number of passes over all users. A user spends an equal part of its allowance in each.
     pub passes: u32,
     /// The most L2 norm by which adding a user moves the weights, in grid steps: one unit of weight and the slack of
     /// rounding.
@@ -67,9 +67,9 @@ impl PolicyL2 {
         let charged = visits.charge(Self::ITEM_BYTES)?;
         let grid_bits = grid_bits(self.cutoff, visits.contributions.bound())
             .ok_or(Error::Internal("a cutoff whose gaps do not fit 63 bits"))?;
-        let mut descent = Descent {
+        let mut descent = L2Descent {
             cutoff: self.cutoff << grid_bits,
-            budget: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),
+            allowance: (1_u64 << (FRACTION_BITS + grid_bits)) / u64::from(self.passes.max(1)),
             grid_bits,
             weights: vec![0; visits.contributions.vocabulary().code_bound()],
             gaps: Vec::new(),
@@ -94,17 +94,17 @@ fn ceil_sqrt(n: u64) -> u64 {
 
 /// The items in the middle of a round.
 #[derive(Debug)]
-struct Descent {
+struct L2Descent {
     /// In fine steps, like all weights that follow.
     cutoff: u64,
-    budget: u64,
+    allowance: u64,
     grid_bits: u32,
     weights: Vec<u64>,
     /// The gaps of the present user's items.
     gaps: Vec<u64>,
 }
 
-impl Descent {
+impl L2Descent {
     /// A weight in grid steps, rounded down.
     fn in_grid_steps(&self, weight: u64) -> u64 {
         weight >> self.grid_bits
@@ -116,7 +116,7 @@ impl Descent {
         self.gaps.clear();
         self.gaps.extend(items.iter().map(|item| cutoff - weights[*item as usize]));
         let square: u128 = self.gaps.iter().map(|gap| u128::from(*gap) * u128::from(*gap)).sum();
-        if square <= u128::from(self.budget) * u128::from(self.budget) {
+        if square <= u128::from(self.allowance) * u128::from(self.allowance) {
             for &item in items {
                 weights[item as usize] = cutoff;
             }
@@ -128,13 +128,13 @@ impl Descent {
         }
     }
 
-    /// budget / sqrt(square) in units of 2^-64, rounded down. It is below 1, because `square` exceeds the budget
+    /// allowance / sqrt(square) in units of 2^-64, rounded down. It is below 1, because `square` exceeds the allowance
     /// squared.
     #[expect(clippy::cast_possible_truncation, reason = "the quotient is below 2^64")]
     fn ratio(&self, square: u128) -> u64 {
         let root = square.isqrt();
         let norm = root + u128::from(root * root < square);
-        ((u128::from(self.budget) << 64) / norm) as u64
+        ((u128::from(self.allowance) << 64) / norm) as u64
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     fn step(weights: &[u64], cutoff: u64) -> Vec<u64> {
         let mut descent =
-            Descent { cutoff, budget: GRID, grid_bits: 0, weights: weights.to_vec(), gaps: Vec::new() };
+            L2Descent { cutoff, allowance: GRID, grid_bits: 0, weights: weights.to_vec(), gaps: Vec::new() };
         descent.visit(&(0..).take(weights.len()).collect::<Vec<u32>>());
         descent.weights
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// A step is at most the budget long, spends nearly all of it, and never passes the cutoff.
+        /// A step is at most the allowance long, spends nearly all of it, and never passes the cutoff.
         #[test]
         fn a_step_spends_the_budget(gaps in prop::collection::vec(0..20 * GRID, 1..12)) {
             let cutoff = 20 * GRID;

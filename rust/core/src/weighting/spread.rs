@@ -22,20 +22,20 @@ pub(crate) const LARGEST_NORM: u64 = 1 << 31;
 /// The bits of the counts in which a [`Drift`] measures a cap.
 const DRIFT_BITS: u32 = 15;
 
-/// What a user gave to one item so far, in steps of [`Budget::step_bits`]. It is rounded up in every round.
+/// What a user gave to one item so far, in steps of [`Allowance::step_bits`]. It is rounded up in every round.
 pub(crate) type Drift = u16;
 
 /// What a user may give over all scored rounds, in grid steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Budget {
+pub(crate) struct Allowance {
     /// The norm of the round t is its share of this.
     norm: u32,
     /// The most that one item gets, over all rounds.
     cap: u32,
 }
 
-impl Budget {
-    /// The budget of this norm and cap.
+impl Allowance {
+    /// The allowance of this norm and cap.
     pub(crate) fn new(norm: u64, cap: u64) -> Self {
         Self { norm: norm.min(LARGEST_NORM) as u32, cap: cap.min(LARGEST_NORM) as u32 }
     }
@@ -51,60 +51,60 @@ impl Budget {
         (u32::BITS - self.cap.leading_zeros()).saturating_sub(DRIFT_BITS)
     }
 
-    /// The part of the budget for a round of this share, at most [`SHARES`].
-    pub(crate) fn in_round(self, share: u32) -> RoundBudget {
+    /// The part of the allowance for a round of this share, at most [`SHARES`].
+    pub(crate) fn in_round(self, share: u32) -> RoundAllowance {
         let norm = (u64::from(self.norm) * u64::from(share.min(SHARES))) >> SHARES.ilog2();
         if self.binds() {
             let step_bits = self.step_bits();
-            RoundBudget { norm, cap: self.cap, step_bits, below_step: (1 << step_bits) - 1 }
+            RoundAllowance { norm, cap: self.cap, step_bits, below_step: (1 << step_bits) - 1 }
         } else {
-            RoundBudget { norm, ..RoundBudget::NOTHING }
+            RoundAllowance { norm, ..RoundAllowance::NOTHING }
         }
     }
 }
 
-/// A place without a budget.
-const NO_BUDGET: u8 = u8::MAX;
+/// A place without an allowance.
+const NO_ALLOWANCE: u8 = u8::MAX;
 
-/// The budgets of users by their number of items.
+/// The allowances of users by their number of items.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Budgets(Vec<(u32, Budget)>);
+pub(crate) struct Allowances(Vec<(u32, Allowance)>);
 
-impl Budgets {
-    /// Each budget is for users of at most this number of items, in ascending order.
-    pub(crate) fn new(sizes: Vec<(u32, Budget)>) -> Self {
+impl Allowances {
+    /// Each allowance is for users of at most this number of items, in ascending order.
+    pub(crate) fn new(sizes: Vec<(u32, Allowance)>) -> Self {
         Self(sizes)
     }
 
-    /// The place of the budget of a user of `items` items. Beyond the last size there is none: such a user gives nothing.
+    /// The place of the allowance of a user of `items` items. Beyond the last size there is none: such a user gives nothing.
     pub(crate) fn place(&self, items: usize) -> usize {
         self.0.partition_point(|(most, _)| (*most as usize) < items)
     }
 
-    /// The same in a byte. Of places beyond a byte there is no budget, so the user gives nothing.
+    /// The same in a byte. Of places beyond a byte there is no allowance, so the user gives nothing.
     pub(crate) fn short_place(&self, items: usize) -> u8 {
-        u8::try_from(self.place(items)).unwrap_or(NO_BUDGET) // Otherwise: beyond a byte.
+        u8::try_from(self.place(items)).unwrap_or(NO_ALLOWANCE) // Otherwise: beyond a byte.
     }
 
-    /// Whether a user whose budget is at a place may give something.
+    /// Whether a user whose allowance is at a place may give something.
     pub(crate) fn has(&self, place: u8) -> bool {
-        usize::from(place) < self.0.len().min(NO_BUDGET.into())
+        usize::from(place) < self.0.len().min(NO_ALLOWANCE.into())
     }
 
-    /// Whether the cap of the budget at a place can limit a weight.
+    /// Whether the cap of the allowance at a place can limit a weight.
     pub(crate) fn binds(&self, place: usize) -> bool {
-        self.0.get(place).is_some_and(|(_, budget)| budget.binds())
+        self.0.get(place).is_some_and(|(_, allowance)| allowance.binds())
     }
 
-    /// The budgets at all places of a byte, for a round of this share.
-    pub(crate) fn in_round(&self, share: u32) -> Vec<RoundBudget> {
-        self.0.iter().take(NO_BUDGET.into()).map(|(_, budget)| budget.in_round(share)).collect()
+    /// The allowances at all places of a byte, for a round of this share.
+    pub(crate) fn in_round(&self, share: u32) -> Vec<RoundAllowance> {
+        self.0.iter().take(NO_ALLOWANCE.into()).map(|(_, allowance)| allowance.in_round(share)).collect()
     }
 }
 
-/// A [`Budget`] in one round.
+/// A [`Allowance`] in one round.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RoundBudget {
+pub(crate) struct RoundAllowance {
     norm: u64,
     cap: u32,
     /// A drift counts in steps of 2^this. Where the cap does not bind it is [`UNBOUND`]: no weight makes a step, a drift
@@ -117,7 +117,7 @@ pub(crate) struct RoundBudget {
 /// The bits of a step that no weight reaches.
 const UNBOUND: u32 = u64::BITS - 1;
 
-impl RoundBudget {
+impl RoundAllowance {
     /// Of a user who gives nothing, and whose cap does not bind.
     pub(crate) const NOTHING: Self = Self { norm: 0, cap: u32::MAX, step_bits: UNBOUND, below_step: 0 };
 
@@ -239,12 +239,12 @@ mod tests {
         ) {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
             let cap = (norm as f64 * part) as u64;
-            let budget = Budget::new(norm, cap);
+            let allowance = Allowance::new(norm, cap);
             let (mut drifts, mut given) = ([0; 7], [0_u64; 7]);
             let shares = shares(u32::try_from(rounds.len()).unwrap());
             for (importances, share) in rounds.iter().zip(shares) {
                 let squares = importances.iter().map(|x| u64::from(*x).pow(2)).sum();
-                let in_round = budget.in_round(share);
+                let in_round = allowance.in_round(share);
                 let spread = in_round.spread(squares);
                 let mut square = 0;
                 for (importance, (drift, given)) in importances.iter().zip(drifts.iter_mut().zip(&mut given)) {
@@ -264,17 +264,17 @@ mod tests {
             others in 0_u64..1 << 20, importance in 0_u16..=256, drift in 0..1_u16 << 15,
             norm in 0..=LARGEST_NORM, cap in 0..=LARGEST_NORM, share in 0..=SHARES,
         ) {
-            let budget = Budget::new(norm, cap);
+            let allowance = Allowance::new(norm, cap);
             let squares = others + square(importance);
             let whole = (u128::from(norm) * u128::from(share)) >> 20;
             let scale = ((whole << SCALE_BITS).pow(2)).checked_div(squares.into()).unwrap_or(0).isqrt();
             let uncapped = (u128::from(importance) * scale) >> SCALE_BITS;
-            let step = if budget.binds() { 1 << budget.step_bits() } else { 0_u128 };
-            let drift = if budget.binds() { drift } else { 0 };
-            let left = if budget.binds() { u128::from(cap) } else { u128::MAX };
+            let step = if allowance.binds() { 1 << allowance.step_bits() } else { 0_u128 };
+            let drift = if allowance.binds() { drift } else { 0 };
+            let left = if allowance.binds() { u128::from(cap) } else { u128::MAX };
             let weight = uncapped.min(left.saturating_sub(u128::from(drift) * step));
             let after = u128::from(drift) + if step > 0 { weight.div_ceil(step) } else { 0 };
-            let (spread, mut found) = (budget.in_round(share).spread(squares), drift);
+            let (spread, mut found) = (allowance.in_round(share).spread(squares), drift);
             prop_assert_eq!(u128::from(spread.weight(importance, &mut found)), weight);
             prop_assert_eq!(u128::from(found), after);
             prop_assert_eq!(u128::from(spread.uncapped(importance)), uncapped);
@@ -305,11 +305,11 @@ mod tests {
         /// What is lost to the rounding of drifts is little: the whole cap is used up to one step for each round.
         #[test]
         fn a_cap_is_used_up(cap in 1_u64 << 20..UNIT, rounds in 1_u32..60) {
-            let budget = Budget::new(LARGEST_NORM, cap);
+            let allowance = Allowance::new(LARGEST_NORM, cap);
             let mut drift = 0;
             let given: u64 = shares(rounds)
                 .into_iter()
-                .map(|share| budget.in_round(share).spread(256 * 256).weight(256, &mut drift))
+                .map(|share| allowance.in_round(share).spread(256 * 256).weight(256, &mut drift))
                 .map(u64::from)
                 .sum();
             prop_assert!(given <= cap && cap - given <= u64::from(rounds) * (cap >> 13));

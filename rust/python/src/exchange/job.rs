@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use dpsel_core::exchange::{
-    self, Encode, Name, Packed, ReleasedSet, UserCounts, decided, partition_decisions,
+    self, FalsePositives, FrequentItems, Packed, ReleasedSet, Sum, UserCounts, bucket_decisions, decided,
 };
 use dpsel_exact::Error;
 use pyo3::prelude::*;
@@ -49,19 +49,15 @@ impl ExchangeJob {
     }
 
     /// The task that reads the table without some items, and counts the users of the others if asked for.
-    #[pyo3(signature = (num_partitions, with_user_counts, left_out=None))]
+    #[pyo3(signature = (num_buckets, with_user_counts, left_out=None))]
     fn encode(
         &self,
-        num_partitions: u32,
+        num_buckets: u32,
         with_user_counts: bool,
         left_out: Option<&[u8]>,
     ) -> PyResult<ExchangeTask> {
-        guarded(|| {
-            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
-            let encode = self.job.encode(num_partitions, with_user_counts)?;
-            Ok(left_out.into_iter().fold(encode, Encode::without))
-        })
-        .map(ExchangeTask::new)
+        guarded(|| self.job.encode(num_buckets, with_user_counts, self.set_if_given(left_out)?))
+            .map(ExchangeTask::new)
     }
 
     /// The task that takes items out of what was read.
@@ -81,8 +77,9 @@ impl ExchangeJob {
     }
 
     /// The task that adds up user counts, and keeps those of frequent items.
-    fn frequent_items(&self, frequent_above: u32) -> ExchangeTask {
-        ExchangeTask::new(self.job.frequent_items(frequent_above))
+    #[staticmethod]
+    fn frequent_items(frequent_above: u32) -> ExchangeTask {
+        ExchangeTask::new(FrequentItems::new(frequent_above))
     }
 
     /// The task that keeps of each user what the rounds need, given the counts of frequent items, and weighs the first
@@ -118,17 +115,17 @@ impl ExchangeJob {
     }
 
     /// The task that counts the users of the wanted items, or of all items.
-    fn count(&self, num_partitions: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
+    fn count(&self, num_buckets: u32, wanted: Option<&[u8]>, bounded: bool) -> PyResult<ExchangeTask> {
         guarded(|| {
             let wanted = wanted.map(|wanted| self.opened_set(wanted)).transpose()?;
-            self.job.count(num_partitions, wanted, bounded)
+            self.job.count(num_buckets, wanted, bounded)
         })
         .map(ExchangeTask::new)
     }
 
     /// The task that counts the users or rows of released items, with all items of each user.
-    fn count_released(&self, num_partitions: u32, released: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.count_released(num_partitions, self.opened_set(released)?)).map(ExchangeTask::new)
+    fn count_released(&self, num_buckets: u32, released: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.count_released(num_buckets, self.opened_set(released)?)).map(ExchangeTask::new)
     }
 
     /// The task that makes noisy numbers of these counts.
@@ -156,36 +153,32 @@ impl ExchangeJob {
     }
 
     /// The task that finds the items of the table that pass a filter.
-    fn filter_candidates(&self, num_partitions: u32, filter: &[u8]) -> PyResult<ExchangeTask> {
-        guarded(|| self.job.filter_candidates(num_partitions, self.opened_set(filter)?))
-            .map(ExchangeTask::new)
+    fn filter_candidates(&self, num_buckets: u32, filter: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.filter_candidates(num_buckets, self.opened_set(filter)?)).map(ExchangeTask::new)
     }
 
-    /// The task that finds the false positives among them. It also takes the batches of `partition_decisions`.
-    fn false_positives(&self) -> ExchangeTask {
-        ExchangeTask::new(self.job.false_positives())
-    }
-
-    /// Decided items as batches, by partition of items.
+    /// The task that finds the false positives among them. It also takes the batches of `bucket_decisions`.
     #[staticmethod]
-    fn partition_decisions(
+    fn false_positives() -> ExchangeTask {
+        ExchangeTask::new(Sum::new(FalsePositives))
+    }
+
+    /// Decided items as batches, by bucket of items.
+    #[staticmethod]
+    fn bucket_decisions(
         py: Python<'_>,
-        num_partitions: u32,
+        num_buckets: u32,
         decided: &ExchangePacked,
     ) -> PyResult<Vec<PyRecordBatch>> {
         let decided = decided.packed.bytes();
-        py.detach(|| guarded(|| partition_decisions(num_partitions, decided))).map(to_python)
+        py.detach(|| guarded(|| bucket_decisions(num_buckets, decided))).map(to_python)
     }
 
     /// The task that looks up the names of released items in the table without some items.
     #[pyo3(signature = (released, left_out=None))]
     fn name(&self, released: &[u8], left_out: Option<&[u8]>) -> PyResult<ExchangeTask> {
-        guarded(|| {
-            let left_out = left_out.map(|items| self.opened_set(items)).transpose()?;
-            let name = self.job.name(self.opened_set(released)?);
-            Ok(left_out.into_iter().fold(name, Name::without))
-        })
-        .map(ExchangeTask::new)
+        guarded(|| Ok(self.job.name(self.opened_set(released)?, self.set_if_given(left_out)?)))
+            .map(ExchangeTask::new)
     }
 
     /// Packed values as they travel to tasks, which open them with the key of the job.
@@ -203,5 +196,10 @@ impl ExchangeJob {
 
     fn opened_set(&self, sealed: &[u8]) -> Result<ReleasedSet, Error> {
         ReleasedSet::unpack(self.opened(sealed)?.bytes())
+    }
+
+    /// The same, or the empty set.
+    fn set_if_given(&self, sealed: Option<&[u8]>) -> Result<ReleasedSet, Error> {
+        sealed.map_or(Ok(ReleasedSet::default()), |sealed| self.opened_set(sealed))
     }
 }

@@ -42,10 +42,10 @@ fn rows_of_released_items_are_counted_as_in_memory() {
         for mechanism in [MECHANISMS[4], MECHANISMS[8], MECHANISMS[10], MECHANISMS[11]] {
             let most = [1, 3, 1_000_000][n % 3];
             let request = counted(mechanism, from, n % 2 == 0, Some(most));
-            // Partitions that are too large are divided again, and so are those of the rows before any was taken out.
-            let (limit, partitions) = [(1 << 40, 5), (250_000, 1), (250_000, 2)][n % 3];
-            let memory = Memory { limit, stage: limit / 2, partitions, ..little(2000, 1 + n % 3) };
-            assert!(limit > 250_000 || memory.divided(8000).partitions > partitions);
+            // Buckets that are too large are divided again, and so are those of the rows before any was taken out.
+            let (limit, buckets) = [(1 << 40, 5), (250_000, 1), (250_000, 2)][n % 3];
+            let memory = Memory { limit, stage: limit / 2, buckets, ..little(2000, 1 + n % 3) };
+            assert!(limit > 250_000 || memory.divided(8000, WEIGHED).buckets > buckets);
             assert!(same(&rows, from, &request, memory) > 0, "{mechanism}");
             assert!(same(&rows, from, &with_lists(request, from, 1), memory) > 2, "{mechanism}");
         }

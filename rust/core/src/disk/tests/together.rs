@@ -51,7 +51,7 @@ proptest! {
         mechanism in prop::sample::select(all_mechanisms()),
         from in prop::sample::select(&ALL[..]),
         (bound, most, quantile, weights) in (1_u32..6, prop::sample::select(&[None, Some(1), Some(2), Some(3), Some(1_000_000)][..]), prop::bool::weighted(0.25), any::<bool>()),
-        (threads, partitions, coded) in
+        (threads, buckets, coded) in
             (1_usize..4, 1_u32..9, prop::sample::select(&[0, 300, 3000, usize::MAX][..])),
         (table, limit, written, size) in (prop::sample::select(&[0_u64, 500, 2000][..]), prop::sample::select(&[1_u64 << 40, 1 << 17, 1 << 18][..]), prop::sample::select(&[1_usize, 50, 300][..]), 1_usize..60),
         (lists, min_users) in (0_u8..4, prop::sample::select(&[1_u32, 1, 2, 4][..])),
@@ -65,8 +65,8 @@ proptest! {
         if lists & 1 == 1 { (request.exclude, request.excluded) = fuzzed_list(&[0, 1], from); }
         if lists & 2 == 2 { (request.public_items, request.public) = fuzzed_list(&[3, 4, 100_000], from); }
         if request.calibrate().is_err() { return Ok(()); }
-        let memory = Memory { limit, partitions, coded, written,
-            sizes: Sizes { rows: size, ..Sizes::default() }, ..little(table, threads) };
+        let memory = Memory { limit, buckets, coded, written,
+            rows: size, ..little(table, threads) };
         let files = tempfile::tempdir().unwrap();
         let control = Control::new(memory.threads.try_into().ok(), None);
         let here = task::select_partitions(source(&rows, from, &files), &request, &key(), &Control::default());

@@ -9,14 +9,14 @@ use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{Digest, ReleaseKey};
 
 use super::task::{BlockTask, pack_block};
-use crate::exchange::rows::Partition;
+use crate::exchange::rows::BucketUsers;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartContents, PartitionRuns, PartitionedValues, UserCounts, partitioned_values, push_weight,
+    BucketRuns, BucketedValues, ByDigest, PartContents, UserCounts, bucketed_values, push_weight,
 };
-use crate::rounds::{BlockRound, Filling, Shared};
+use crate::rounds::{BlockFiller, BlockRound, SharedTable};
 
-/// A block ends with the first user that makes it so many rows, or with the partition if it has this part of them.
+/// A block ends with the first user that makes it so many rows, or with the bucket if it has this part of them.
 const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
 const NEARLY: usize = 4;
 
@@ -28,39 +28,38 @@ const ALONE: u32 = UNKNOWN - 1;
 /// The stage that puts users into blocks.
 ///
 /// # Contract
-/// All rows of a partition come one after the other in one task. So each user is bounded with all of its items.
+/// All rows of a bucket come one after the other in one task. So each user is bounded with all of its items.
 #[derive(Debug)]
 pub struct BlockUsers {
-    filling: Filling,
-    block: Made,
-    partition: Partition,
-    runs: PartitionRuns,
-    /// For the place of each item in the partition its slot in the block.
+    filling: BlockFiller,
+    block: OpenBlock,
+    bucket: BucketUsers,
+    runs: BucketRuns,
+    /// For the place of each item in the bucket its slot in the block.
     places: Vec<u32>,
 }
 
 impl BlockUsers {
     /// `users` has the numbers of users of all items with more than one.
-    pub(crate) fn new(filling: Filling, key: &ReleaseKey, users: UserCounts, round: BlockRound) -> Self {
-        let block = Made {
+    pub(crate) fn new(filling: BlockFiller, key: &ReleaseKey, users: UserCounts, round: BlockRound) -> Self {
+        let block = OpenBlock {
             counts: users,
             task: BlockTask::new(round),
             slots: ByDigest::default(),
             shared: Vec::new(),
             sums: ByDigest::default(),
         };
-        let (partition, runs) = (Partition::new(key), PartitionRuns::default());
-        Self { filling, block, partition, runs, places: Vec::new() }
+        let (bucket, runs) = (BucketUsers::new(key), BucketRuns::default());
+        Self { filling, block, bucket, runs, places: Vec::new() }
     }
 
-    /// Put all users of the partition that has ended into blocks.
-    fn end_partition(&mut self, number: i32, made: &mut PartitionedValues) -> Result<()> {
-        let Self { filling, block, partition, places: known, .. } = self;
+    /// Put all users of the bucket that has ended into blocks.
+    fn end_bucket(&mut self, number: i32, made: &mut BucketedValues) -> Result<()> {
+        let Self { filling, block, bucket, places: known, .. } = self;
         known.clear();
-        known.resize(partition.items.len(), UNKNOWN);
-        partition.each_user(|items, user, places, keyed| {
-            let mut finder = block.finder();
-            let slot = |place: &u32| finder.find(items[*place as usize], &mut known[*place as usize]);
+        known.resize(bucket.items.len(), UNKNOWN);
+        bucket.each_user(|items, user, places, keyed| {
+            let slot = |place: &u32| block.slot(items[*place as usize], &mut known[*place as usize]);
             filling.add((items, user, places), slot, keyed);
             if filling.is_full(BLOCK_ROWS) {
                 block.end(filling, number, made)?;
@@ -68,14 +67,14 @@ impl BlockUsers {
             }
             Ok(())
         })?;
-        partition.clear();
+        bucket.clear();
         if filling.rows() >= BLOCK_ROWS / NEARLY { block.end(filling, number, made) } else { Ok(()) }
     }
 }
 
 /// What the block that is being filled shares, and what came of those before.
 #[derive(Debug)]
-struct Made {
+struct OpenBlock {
     counts: UserCounts,
     task: BlockTask,
     /// The slots of the shared items of the block.
@@ -85,18 +84,11 @@ struct Made {
     sums: ByDigest<u64>,
 }
 
-/// Finds the slots of items.
-struct Finder<'a> {
-    counts: &'a UserCounts,
-    slots: &'a mut ByDigest<u32>,
-    shared: &'a mut Vec<Digest>,
-}
-
-impl Finder<'_> {
+impl OpenBlock {
     /// The slot of an item, which `known` remembers; or the item, if one user alone holds it.
-    fn find(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
+    fn slot(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
         if *known == UNKNOWN {
-            let shared = &mut *self.shared;
+            let shared = &mut self.shared;
             let slot = || {
                 shared.push(item);
                 codes(shared.len() - 1)
@@ -109,16 +101,11 @@ impl Finder<'_> {
         }
         if *known == ALONE { Err(item) } else { Ok(*known) }
     }
-}
 
-impl Made {
-    fn finder(&mut self) -> Finder<'_> {
-        Finder { counts: &self.counts, slots: &mut self.slots, shared: &mut self.shared }
-    }
-
-    /// Let the users give, and write the block, whose users are of this partition and earlier ones.
-    fn end(&mut self, filling: &mut Filling, partition: i32, made: &mut PartitionedValues) -> Result<()> {
-        let (mut users, mut shared) = (filling.end(), Shared::new(self.shared.len(), (1, self.shared.len())));
+    /// Let the users give, and write the block, whose users are of this bucket and earlier ones.
+    fn end(&mut self, filling: &mut BlockFiller, bucket: i32, made: &mut BucketedValues) -> Result<()> {
+        let (mut users, mut shared) =
+            (filling.end(), SharedTable::new(self.shared.len(), (1, self.shared.len())));
         users.begin();
         let is_needed = self.task.run(&mut users, &shared)?;
         shared.add_up();
@@ -128,7 +115,7 @@ impl Made {
             *sum = sum.saturating_add(given);
         }
         if is_needed {
-            made.push(partition, pack_block(&users, Some(&self.shared)));
+            made.push(bucket, pack_block(&users, Some(&self.shared)));
         }
         self.slots.clear();
         self.shared.clear();
@@ -138,21 +125,20 @@ impl Made {
 
 impl Stage for BlockUsers {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
-        for (partition, packed) in partitioned_values(&batch)? {
-            let last = self.runs.current();
-            if let (true, Some(last)) = (self.runs.is_next(partition)?, last) {
-                self.end_partition(last, &mut made)?;
+        let mut made = BucketedValues::default();
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if let Some(last) = self.runs.ended_by(bucket)? {
+                self.end_bucket(last, &mut made)?;
             }
-            self.partition.push(packed)?;
+            self.bucket.push(packed)?;
         }
         made.into_batches()
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
+        let mut made = BucketedValues::default();
         if let Some(last) = self.runs.current() {
-            self.end_partition(last, &mut made)?;
+            self.end_bucket(last, &mut made)?;
             self.block.end(&mut self.filling, last, &mut made)?;
         }
         let mut sums = Vec::new();

@@ -5,9 +5,9 @@ use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 
 use crate::exchange::wire::{
-    Decisions, PartContents, PartitionedValues, TO_DRIVER, push_digest, take_digest, take_u32,
+    BucketedValues, Decisions, PartContents, TO_DRIVER, push_digest, take_digest, take_u32,
 };
-use crate::rounds::{Block, BlockRound, Released, Shared, UserBlock};
+use crate::rounds::{BlockRound, PackBlock, Released, SharedTable, UserBlock};
 
 /// A round, and what it released of items that one user alone holds.
 #[derive(Debug)]
@@ -25,14 +25,14 @@ impl BlockTask {
     ///
     /// # Errors
     /// As [`UserBlock::run`].
-    pub(super) fn run(&mut self, users: &mut UserBlock, shared: &Shared) -> Result<bool> {
+    pub(super) fn run(&mut self, users: &mut UserBlock, shared: &SharedTable) -> Result<bool> {
         users.run(&self.round, shared, &mut self.released)?;
         Ok(!users.is_empty() && !self.round.is_last())
     }
 
     /// What a task sends to the driver: sums of weights, and decisions.
-    pub(super) fn for_driver(&mut self, contents: PartContents, sums: &[u8]) -> PartitionedValues {
-        let (mut sent, mut decisions) = (PartitionedValues::default(), Vec::new());
+    pub(super) fn for_driver(&mut self, contents: PartContents, sums: &[u8]) -> BucketedValues {
+        let (mut sent, mut decisions) = (BucketedValues::default(), Vec::new());
         for Released { digest, weight, .. } in std::mem::take(&mut self.released) {
             Decisions::push(digest, weight, &mut decisions);
         }

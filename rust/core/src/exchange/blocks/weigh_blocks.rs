@@ -7,9 +7,9 @@ use dpsel_exact::{Error, Result};
 use super::task::{BlockTask, pack_block, unpack_block};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartContents, PartitionedValues, SharedStates, pack_sums, partitioned_values,
+    BucketedValues, ByDigest, PartContents, SharedStates, bucketed_values, pack_sums,
 };
-use crate::rounds::{BlockRound, Shared, UserBlock};
+use crate::rounds::{BlockRound, SharedTable, UserBlock};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between rounds");
 
@@ -17,7 +17,7 @@ const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between
 #[derive(Debug)]
 pub struct WeighBlocks {
     task: BlockTask,
-    shared: Shared,
+    shared: SharedTable,
     /// The slots of shared items, if blocks have their digests.
     slots: Option<ByDigest<u32>>,
     users: UserBlock,
@@ -26,7 +26,7 @@ pub struct WeighBlocks {
 impl WeighBlocks {
     pub(crate) fn new(round: BlockRound, states: SharedStates) -> Self {
         let numbered = |digests: Vec<Digest>| digests.into_iter().zip(0..).collect();
-        let (shared, users) = (Shared::with(&states.importances), UserBlock::default());
+        let (shared, users) = (SharedTable::with(&states.importances), UserBlock::default());
         Self { task: BlockTask::new(round), shared, slots: states.digests.map(numbered), users }
     }
 
@@ -45,11 +45,11 @@ impl WeighBlocks {
 
 impl Stage for WeighBlocks {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
-        for (partition, block) in partitioned_values(&batch)? {
+        let mut made = BucketedValues::default();
+        for (bucket, block) in bucketed_values(&batch)? {
             self.read(block)?;
             if self.task.run(&mut self.users, &self.shared)? {
-                made.push(partition, pack_block(&self.users, None));
+                made.push(bucket, pack_block(&self.users, None));
             }
         }
         made.into_batches()

@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 
-use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::RowOrder;
 
 use crate::counting::CountNoise;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
-use crate::exchange::items::{Decide, FalsePositives, FrequentItems, NoisyCounts, Sum, Total};
+use crate::exchange::items::{NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
-    Candidates, Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, Prune, Sizes,
-    TakeOut, Weigh,
+    Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut,
+    Weigh,
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{
-    Decisions, Dictionaries, Packed, Partitions, ReleasedSet, SharedStates, UserCounts,
+    Buckets, Decisions, Dictionaries, Packed, ReleasedSet, SharedStates, UserCounts,
 };
-use crate::rounds::{BlockRound, Decider, Filling, Lowered, Round, Turns};
+use crate::rounds::{BlockFiller, BlockRound, Decider, Deciding, Lowered, Round, Turns};
 use crate::task::JobSpec;
 use dpsel_exact::numeric::UNIT;
 
@@ -31,19 +30,23 @@ const UNSCORED: Error = Error::Internal("the rounds do not score");
 pub struct ExchangeJob {
     spec: Arc<JobSpec>,
     key: ReleaseKey,
-    sizes: Sizes,
+    rows_together: usize,
 }
+
+/// Rows of users that a task takes together, which take up to about a hundred bytes each. That decides its memory and what it
+/// sends, and no release.
+pub(crate) const ROWS_TOGETHER: usize = 1 << 23;
 
 impl ExchangeJob {
     /// The job, on the driver or on another machine.
     #[must_use]
     pub fn new(spec: JobSpec, key: ReleaseKey) -> Self {
-        Self { spec: spec.into(), key, sizes: Sizes::default() }
+        Self { spec: spec.into(), key, rows_together: ROWS_TOGETHER }
     }
 
-    /// The same job, whose tasks take other amounts together. Its release is the same.
-    pub(crate) fn with_sizes(self, sizes: Sizes) -> Self {
-        Self { sizes, ..self }
+    /// The same job, whose tasks take so many rows together. Its release is the same.
+    pub(crate) fn with_rows_together(self, rows_together: usize) -> Self {
+        Self { rows_together, ..self }
     }
 
     /// The parameters.
@@ -65,13 +68,14 @@ impl ExchangeJob {
         self.spec.calibration.scoring().is_some()
     }
 
-    /// The stage that reads the table, and counts the users of items if asked for.
+    /// The stage that reads the table without some items, and counts the users of the others if asked for.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn encode(&self, partitions: u32, with_user_counts: bool) -> Result<Encode> {
-        let (columns, partitions) = (self.spec.columns.clone(), Partitions::new(partitions)?);
-        Ok(Encode::new(columns, self.key.clone(), partitions, with_user_counts, self.rows()))
+    /// A number of buckets out of range.
+    pub fn encode(&self, buckets: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
+        let (columns, buckets) = (self.spec.columns.clone(), Buckets::new(buckets)?);
+        let kept = (self.rows(), left_out);
+        Ok(Encode::new(columns, self.key.clone(), buckets, with_user_counts, kept))
     }
 
     /// The stage that takes items out of packed contributions.
@@ -83,7 +87,7 @@ impl ExchangeJob {
     /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
     #[must_use]
     pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
-        Gather::new(Lengths::new(sizes), &self.key, self.sizes)
+        self.gather(Lengths::new(sizes), RowOrder::Any)
     }
 
     /// The number of users above which an item counts as frequent, at least 1. With this number or fewer, hardly any
@@ -107,20 +111,13 @@ impl ExchangeJob {
         rare
     }
 
-    /// The stage that adds up user counts, and keeps the counts of frequent items.
-    #[must_use]
-    pub fn frequent_items(&self, frequent_above: u32) -> FrequentItems {
-        FrequentItems::new(frequent_above)
-    }
-
     /// The stage that reduces each user to the data that the rounds need, the items that some round can release among
     /// them, and weighs the first round.
     ///
     /// # Errors
     /// No rounds; a rule that cannot be made ready.
     pub fn prune_and_weigh(&self, users: UserCounts) -> Result<Both<Prune, Weigh>> {
-        let candidates = Candidates::new(users, self.deciders()?);
-        let prune = Prune::new(self.bound()?, &self.key, candidates, self.sizes);
+        let prune = Prune::new(self.spec.kept()?, &self.key, (self.chances()?, users), self.rows_together);
         Ok(Both::new(prune, self.weigh(0, ReleasedSet::default())?))
     }
 
@@ -151,15 +148,15 @@ impl ExchangeJob {
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn weigh(&self, number: u32, released: ReleasedSet) -> Result<Weigh> {
         let decider = self.decider(number, false)?;
-        Ok(Weigh::new(self.bound()?, self.round(number)?, decider, released, self.sizes))
+        Ok(Weigh::new(self.spec.kept()?, self.round(number)?, decider, released))
     }
 
     /// What decides whole weights of a round, counted from 0.
     ///
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready; as [`ExchangeJob::turns`].
-    pub(super) fn decide_items(&self, round: u32) -> Result<Decide> {
-        Ok(Decide::new(self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()?))
+    pub(super) fn deciding(&self, round: u32) -> Result<Deciding> {
+        self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()
     }
 
     /// The order of the rounds.
@@ -192,9 +189,9 @@ impl ExchangeJob {
     ///
     /// # Errors
     /// Rounds that do not score.
-    pub(crate) fn filling(&self) -> Result<Filling> {
+    pub(crate) fn filling(&self) -> Result<BlockFiller> {
         let (_, publish) = self.spec.calibration.scoring().ok_or(UNSCORED)?;
-        Ok(Filling::new(self.bound()?, &self.key, publish.budgets()))
+        Ok(BlockFiller::new(self.spec.kept()?, &self.key, publish.allowances()))
     }
 
     /// A scored round on blocks, counted from 0.
@@ -214,16 +211,11 @@ impl ExchangeJob {
     /// items that it keeps under its bound.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn count(
-        &self,
-        partitions: u32,
-        wanted: Option<ReleasedSet>,
-        bounded: bool,
-    ) -> Result<Gather<Count>> {
+    /// A number of buckets out of range.
+    pub fn count(&self, buckets: u32, wanted: Option<ReleasedSet>, bounded: bool) -> Result<Gather<Count>> {
         let bound = self.spec.bound.filter(|_| bounded);
-        let count = Count::new(self.key.clone(), Partitions::new(partitions)?, bound, wanted);
-        Ok(Gather::new(count, &self.key, self.sizes))
+        let count = Count::new(self.key.clone(), Buckets::new(buckets)?, bound, wanted);
+        Ok(self.gather(count, RowOrder::Any))
     }
 
     /// The stage that adds up counts, and keeps only the `most` largest if asked for.
@@ -235,11 +227,11 @@ impl ExchangeJob {
     /// The stage that counts the users or rows of released items, which is to see all of each user.
     ///
     /// # Errors
-    /// A number of partitions out of range; a calibration without noise of counts.
-    pub fn count_released(&self, partitions: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
+    /// A number of buckets out of range; a calibration without noise of counts.
+    pub fn count_released(&self, buckets: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
         let limit = self.count_noise()?.limit();
-        let count = CountReleased::new(Partitions::new(partitions)?, released, limit);
-        Ok(Gather::new(count, &self.key, self.sizes).in_order(self.rows().into()))
+        let count = CountReleased::new(Buckets::new(buckets)?, released, limit);
+        Ok(self.gather(count, self.rows()))
     }
 
     /// The stage that makes noisy numbers of these counts.
@@ -281,27 +273,21 @@ impl ExchangeJob {
     /// The stage that finds the items of the table that pass a filter.
     ///
     /// # Errors
-    /// A number of partitions out of range.
-    pub fn filter_candidates(&self, partitions: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
-        let (partitions, dictionaries) = (Partitions::new(partitions)?, Dictionaries::new(&self.key));
-        Ok(FilterCandidates::new(partitions, dictionaries, filter))
+    /// A number of buckets out of range.
+    pub fn filter_candidates(&self, buckets: u32, filter: ReleasedSet) -> Result<FilterCandidates> {
+        let (buckets, dictionaries) = (Buckets::new(buckets)?, Dictionaries::new(&self.key));
+        Ok(FilterCandidates::new(buckets, dictionaries, filter))
     }
 
-    /// The stage that finds the false positives among them. It also takes the batches of
-    /// [`partition_decisions`](crate::exchange::partition_decisions).
+    /// The stage that looks up the names of released items in the table without some items.
     #[must_use]
-    pub fn false_positives(&self) -> Sum<FalsePositives> {
-        Sum::new(FalsePositives)
+    pub fn name(&self, released: ReleasedSet, left_out: ReleasedSet) -> Name {
+        Name::new(&self.spec.columns, self.key.clone(), released, left_out)
     }
 
-    /// The stage that looks up names.
-    #[must_use]
-    pub fn name(&self, released: ReleasedSet) -> Name {
-        Name::new(&self.spec.columns, self.key.clone(), released)
-    }
-
-    fn bound(&self) -> Result<L0Bound> {
-        self.spec.kept()
+    /// A stage on users, whose items stand in an order.
+    fn gather<T: OnUsers>(&self, stage: T, order: RowOrder) -> Gather<T> {
+        Gather::new(stage, &self.key, order, self.rows_together)
     }
 
     fn round(&self, round: u32) -> Result<&Round> {

@@ -1,17 +1,18 @@
 //! The driver's part: the job that tasks share, and the steps before the first stage and after the last one.
 
-mod deciding;
 mod job;
-mod named;
-mod possible;
+mod names;
+mod plain_rounds;
+mod refusal;
+mod scored_rounds;
 mod selection;
-mod steering;
 mod top_k;
 
-pub use deciding::{added_up, decided};
 pub use job::ExchangeJob;
-pub(crate) use named::{in_order, of_digests};
-pub(crate) use possible::{Beyond, check_order};
+pub(crate) use job::ROWS_TOGETHER;
+pub(crate) use names::{in_order, of_digests};
+pub use plain_rounds::{added_up, decided};
+pub(crate) use refusal::{BeyondMemory, check_order};
+pub use scored_rounds::{Steering, most_sums};
 pub use selection::Selection;
-pub use steering::{Steering, most_sums};
 pub use top_k::{Drawn, TopK};

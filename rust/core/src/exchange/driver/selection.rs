@@ -10,8 +10,8 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::ingest;
 
 use super::job::ExchangeJob;
-use super::named::{are_looked_up, changed, items_of};
-use super::possible::{Beyond, check_order};
+use super::names::{are_looked_up, changed, items_of};
+use super::refusal::{BeyondMemory, check_order};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
 use crate::task::{
@@ -46,7 +46,7 @@ impl Selection {
     /// # Errors
     /// As [`check_order`].
     pub fn check(request: &SelectRequest) -> Result<()> {
-        check_order(request, Beyond::Cluster)
+        check_order(request, BeyondMemory::Cluster)
     }
 
     /// The most rounds that there may be, whatever a look chooses.
@@ -85,8 +85,7 @@ impl Selection {
     /// The items that tasks leave out when they read the table. Public items stay if they are counted.
     #[must_use]
     pub fn unread(&self) -> Packed {
-        let public: HashSet<Digest> =
-            if self.is_counted() { self.public() } else { vec![] }.into_iter().collect();
+        let public: HashSet<Digest> = self.public_if_counted().into_iter().collect();
         Decisions::pack(self.lists.removed().filter(|item| !public.contains(item)).map(|item| (item, 0)))
             .into()
     }
@@ -94,12 +93,11 @@ impl Selection {
     /// The public items that are counted, which tasks take out before the rounds.
     #[must_use]
     pub fn counted_public(&self) -> Packed {
-        let counted = if self.is_counted() { self.public() } else { vec![] };
-        Decisions::pack(counted.into_iter().map(|item| (item, 0))).into()
+        Decisions::pack(self.public_if_counted().into_iter().map(|item| (item, 0))).into()
     }
 
-    fn public(&self) -> Vec<Digest> {
-        self.lists.public_digests()
+    fn public_if_counted(&self) -> Vec<Digest> {
+        if self.is_counted() { self.lists.public_digests() } else { vec![] }
     }
 
     /// The job that all tasks share.
@@ -148,7 +146,7 @@ impl Selection {
     /// [`Error::Source`] if other items were counted: each has a user, unless the table changed. A filter of released
     /// items is exact on the first read only.
     fn numbers_of(&self, digests: &[Digest], numbers: &Decisions) -> Result<Vec<i64>> {
-        let (public, noise) = (self.public(), self.asked.calibration.counts);
+        let (public, noise) = (self.lists.public_digests(), self.asked.calibration.counts);
         let noise = noise.ok_or(Error::Internal("numbers do not fit the request"))?;
         let held = public.iter().filter(|item| numbers.contains(**item)).count();
         let known: Option<Vec<i64>> = digests.iter().map(|item| numbers.get(*item)).collect();

@@ -10,7 +10,7 @@ use dpsel_rows::contributions;
 use dpsel_rows::ingest::{self, ListedTypes, PublicList};
 
 use super::job::ExchangeJob;
-use super::named::{are_looked_up, items_of};
+use super::names::{are_looked_up, items_of};
 use crate::exchange::rows::one_thread;
 use crate::exchange::wire::{Decisions, Packed};
 use crate::task::{Calibrated, Draw, Found, Release, TopKOfRows, TopKRequest};

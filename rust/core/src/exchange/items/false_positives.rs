@@ -8,18 +8,19 @@ use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
 
 use super::sum::OnItems;
-use crate::exchange::wire::{Decisions, Partitions, pack_by_partition};
+use crate::exchange::wire::{Buckets, Decisions, pack_by_bucket};
 
-/// Send packed decisions to the partitions of their items, with weight 1.
+/// Send packed decisions to the buckets of their items, with weight 1.
 ///
 /// # Errors
-/// A number of partitions out of range; damaged decisions.
-pub fn partition_decisions(partitions: u32, items: &[u8]) -> Result<Vec<RecordBatch>> {
+/// A number of buckets out of range; damaged decisions.
+pub fn bucket_decisions(buckets: u32, items: &[u8]) -> Result<Vec<RecordBatch>> {
     let items = Decisions::each(items)?.map(|(item, _)| (item, 1));
-    pack_by_partition(items.collect(), Partitions::new(partitions)?).into_batches()
+    pack_by_bucket(items.collect(), Buckets::new(buckets)?).into_batches()
 }
 
-/// The stage that finds the false positives.
+/// The stage that finds the false positives, among what [`bucket_decisions`] and
+/// [`FilterCandidates`](crate::exchange::FilterCandidates) send.
 #[derive(Debug)]
 pub struct FalsePositives;
 

@@ -8,25 +8,27 @@ use dpsel_exact::Result;
 
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    PartitionRuns, add_up, packed_batch, partitioned_values, push_frequent, unpack_user_counts,
+    BucketRuns, add_up, bucketed_values, packed_batch, push_frequent, unpack_user_counts,
 };
 
 /// The stage that finds the frequent items: those with more than `frequent_above` users.
 #[derive(Debug)]
 pub struct FrequentItems {
     frequent_above: u32,
-    /// Item hashes and user counts of the current partition.
+    /// Item hashes and user counts of the current bucket.
     counts: Vec<(u32, u32)>,
-    order: PartitionRuns,
+    runs: BucketRuns,
     packed: Vec<u8>,
 }
 
 impl FrequentItems {
-    pub(crate) fn new(frequent_above: u32) -> Self {
-        Self { frequent_above, counts: Vec::new(), order: PartitionRuns::default(), packed: Vec::new() }
+    /// Items with more users than this are frequent.
+    #[must_use]
+    pub fn new(frequent_above: u32) -> Self {
+        Self { frequent_above, counts: Vec::new(), runs: BucketRuns::default(), packed: Vec::new() }
     }
 
-    fn end_partition(&mut self) {
+    fn end_bucket(&mut self) {
         add_up(&mut self.counts);
         for (hash, users) in self.counts.drain(..).filter(|(_, users)| *users > self.frequent_above) {
             push_frequent(hash, users, &mut self.packed);
@@ -36,9 +38,9 @@ impl FrequentItems {
 
 impl Stage for FrequentItems {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (partition, packed) in partitioned_values(&batch)? {
-            if self.order.is_next(partition)? {
-                self.end_partition();
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if self.runs.ended_by(bucket)?.is_some() {
+                self.end_bucket();
             }
             unpack_user_counts(packed, &mut self.counts)?;
         }
@@ -46,7 +48,7 @@ impl Stage for FrequentItems {
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        self.end_partition();
+        self.end_bucket();
         Ok(vec![packed_batch(&self.packed)?])
     }
 }

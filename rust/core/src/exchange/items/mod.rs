@@ -1,16 +1,13 @@
 //! Stages on items: all weights or counts of an item come together here.
 
-mod decide;
 mod false_positives;
 mod frequent;
 mod noisy_counts;
 mod sum;
 mod total;
 
-pub use decide::Decide;
-pub use false_positives::{FalsePositives, partition_decisions};
+pub use false_positives::{FalsePositives, bucket_decisions};
 pub use frequent::FrequentItems;
 pub use noisy_counts::NoisyCounts;
-pub(crate) use sum::sum_up;
 pub use sum::{OnItems, Sum};
 pub use total::Total;

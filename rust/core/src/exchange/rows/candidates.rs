@@ -34,25 +34,11 @@ impl Chances {
         }
         found
     }
-}
-
-/// Finds the candidates among items.
-#[derive(Debug)]
-pub(crate) struct Candidates {
-    users: UserCounts,
-    chances: Chances,
-}
-
-impl Candidates {
-    /// `rounds` has the decider and the noise of every round.
-    pub(crate) fn new(users: UserCounts, rounds: Vec<(Decider, Words)>) -> Self {
-        Self { users, chances: Chances::new(rounds) }
-    }
 
     /// The most users of each item; `None` for an item that no round would release even if each of them gave it a unit.
-    pub(crate) fn most_users(&self, items: &[Digest]) -> Vec<Option<u32>> {
-        let users: Vec<u32> = items.iter().map(|item| self.users.at_most(*item)).collect();
-        let found = self.chances.can_release(items, &users);
+    pub(crate) fn most_users(&self, items: &[Digest], users: &UserCounts) -> Vec<Option<u32>> {
+        let users: Vec<u32> = items.iter().map(|item| users.at_most(*item)).collect();
+        let found = self.can_release(items, &users);
         found.into_iter().zip(users).map(|(found, users)| found.then_some(users)).collect()
     }
 }

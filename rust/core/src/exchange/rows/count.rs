@@ -1,4 +1,4 @@
-//! Packed contributions become numbers of users, added up in the task and sent by partition of items.
+//! Packed contributions become numbers of users, added up in the task and sent by bucket of items.
 
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
@@ -8,14 +8,14 @@ use dpsel_rows::contributions::Contributions;
 
 use super::batcher::one_thread;
 use super::gather::OnUsers;
-use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
+use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 use crate::task::count;
 
 /// The stage that counts the users of items.
 #[derive(Debug)]
 pub struct Count {
     key: ReleaseKey,
-    partitions: Partitions,
+    buckets: Buckets,
     bound: Option<L0Bound>,
     wanted: Option<ReleasedSet>,
 }
@@ -24,16 +24,16 @@ impl Count {
     /// Count the items of `wanted`, or all items. With a bound, users count for the items that they keep under it.
     pub(crate) fn new(
         key: ReleaseKey,
-        partitions: Partitions,
+        buckets: Buckets,
         bound: Option<L0Bound>,
         wanted: Option<ReleasedSet>,
     ) -> Self {
-        Self { key, partitions, bound, wanted }
+        Self { key, buckets, bound, wanted }
     }
 }
 
 impl OnUsers for Count {
-    fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let is_wanted = |item| self.wanted.as_ref().is_none_or(|wanted| wanted.contains(item));
         let filter: Option<&dyn Fn(Digest) -> bool> = self.wanted.is_some().then_some(&is_wanted);
         let (counts, vocabulary) = count(contributions, (self.bound, filter), &self.key, &one_thread())?;
@@ -41,6 +41,6 @@ impl OnUsers for Count {
         let counts = digests.into_iter().zip(counts.into_iter().map(i64::unsigned_abs));
         let counts: Vec<(Digest, u64)> =
             counts.filter(|(item, users)| *users > 0 && is_wanted(*item)).collect();
-        pack_by_partition(counts, self.partitions).into_batches()
+        pack_by_bucket(counts, self.buckets).into_batches()
     }
 }

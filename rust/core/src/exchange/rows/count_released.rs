@@ -1,4 +1,4 @@
-//! Packed contributions become what users add to the numbers of released items, sent by partition of items.
+//! Packed contributions become what users add to the numbers of released items, sent by bucket of items.
 //!
 //! All items that a user holds are here, also those beyond its bound. So it has one norm for all that were released.
 
@@ -9,25 +9,25 @@ use dpsel_rows::contributions::Contributions;
 
 use super::gather::OnUsers;
 use crate::counting::CountLimit;
-use crate::exchange::wire::{Partitions, ReleasedSet, pack_by_partition};
+use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 
 /// The stage that counts the users or rows of released items, for numbers beside a selection.
 #[derive(Debug)]
 pub struct CountReleased {
-    partitions: Partitions,
+    buckets: Buckets,
     counted: ReleasedSet,
     limit: CountLimit,
 }
 
 impl CountReleased {
     /// Count the items of `counted`.
-    pub(crate) fn new(partitions: Partitions, counted: ReleasedSet, limit: CountLimit) -> Self {
-        Self { partitions, counted, limit }
+    pub(crate) fn new(buckets: Buckets, counted: ReleasedSet, limit: CountLimit) -> Self {
+        Self { buckets, counted, limit }
     }
 }
 
 impl OnUsers for CountReleased {
-    fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let vocabulary = &contributions.vocabulary;
         let digests = vocabulary.digests_from(0..vocabulary.code_bound());
         let is_counted: Vec<bool> = digests.iter().map(|item| self.counted.contains(*item)).collect();
@@ -40,6 +40,6 @@ impl OnUsers for CountReleased {
             self.limit.each_addition(counted, |code, more| sums[code] = sums[code].saturating_add(more));
         }
         let sums: Vec<(Digest, u64)> = digests.into_iter().zip(sums).filter(|(_, sum)| *sum > 0).collect();
-        pack_by_partition(sums, self.partitions).into_batches()
+        pack_by_bucket(sums, self.buckets).into_batches()
     }
 }

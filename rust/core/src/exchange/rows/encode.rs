@@ -1,4 +1,4 @@
-//! Rows of the table become packed contributions, by partition of users, and user counts, by partition of items.
+//! Rows of the table become packed contributions, by bucket of users, and user counts, by bucket of items.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use dpsel_rows::ingest::Columns;
 use super::batcher::{Batcher, read};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Dictionaries, Packer, PartitionedValues, Partitions, ReleasedSet, VALUE_BYTES, pack_user_counts,
+    BucketedValues, Buckets, Dictionaries, Packer, ReleasedSet, VALUE_BYTES, pack_user_counts,
 };
 
 /// The stage that reads the table.
@@ -19,7 +19,7 @@ use crate::exchange::wire::{
 pub struct Encode {
     columns: Columns,
     key: ReleaseKey,
-    partitions: Partitions,
+    buckets: Buckets,
     with_user_counts: bool,
     rows: RowOrder,
     left_out: ReleasedSet,
@@ -28,22 +28,16 @@ pub struct Encode {
 
 impl Encode {
     /// With `with_user_counts` the task also counts the users of its items. `rows` says which rows of a user and an item
-    /// are packed.
+    /// are packed. Items are left out as if they had never been there.
     pub(crate) fn new(
         columns: Columns,
         key: ReleaseKey,
-        partitions: Partitions,
+        buckets: Buckets,
         with_user_counts: bool,
-        rows: RowOrder,
+        (rows, left_out): (RowOrder, ReleasedSet),
     ) -> Self {
-        let (left_out, waiting) = Default::default();
-        Self { columns, key, partitions, with_user_counts, rows, left_out, waiting }
-    }
-
-    /// Leave these items out, as if they had never been there.
-    #[must_use]
-    pub fn without(self, left_out: ReleasedSet) -> Self {
-        Self { left_out, ..self }
+        let waiting = Batcher::default();
+        Self { columns, key, buckets, with_user_counts, rows, left_out, waiting }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
@@ -53,22 +47,22 @@ impl Encode {
         if !self.left_out.is_empty() {
             contributions.retain(|item| !self.left_out.contains(item));
         }
-        let mut packed = PartitionedValues::default();
-        let packing = Packing::new(&contributions, &self.key, self.partitions);
-        packing.pack(0..packing.users(), |partition, value| {
-            packed.push(partition, value);
+        let mut packed = BucketedValues::default();
+        let packing = Packing::new(&contributions, &self.key, self.buckets);
+        packing.pack(0..packing.users(), |bucket, value| {
+            packed.push(bucket, value);
             Ok(())
         })?;
         let mut made = packed.into_batches()?;
         if self.with_user_counts {
             contributions.put_in_order(&RowOrder::Any);
-            made.extend(user_counts(&contributions, self.partitions).into_batches()?);
+            made.extend(user_counts(&contributions, self.buckets).into_batches()?);
         }
         Ok(made)
     }
 }
 
-/// The users of a table in order of their partitions, to be packed.
+/// The users of a table in order of their buckets, to be packed.
 pub(crate) struct Packing<'a> {
     contributions: &'a Contributions,
     dictionaries: Dictionaries,
@@ -76,9 +70,9 @@ pub(crate) struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    pub(crate) fn new(contributions: &'a Contributions, key: &ReleaseKey, partitions: Partitions) -> Self {
+    pub(crate) fn new(contributions: &'a Contributions, key: &ReleaseKey, buckets: Buckets) -> Self {
         let users = contributions.users.iter().enumerate();
-        let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (partitions.of(*digest), at)).collect();
+        let mut order: Vec<(i32, usize)> = users.map(|(at, digest)| (buckets.of(*digest), at)).collect();
         order.sort_unstable();
         Self { contributions, dictionaries: Dictionaries::new(key), order }
     }
@@ -88,7 +82,7 @@ impl<'a> Packing<'a> {
         self.order.len()
     }
 
-    /// Pack a range of the users. `each` takes every partition and packed value.
+    /// Pack a range of the users. `each` takes every bucket and packed value.
     ///
     /// # Errors
     /// Those of `each`.
@@ -100,13 +94,13 @@ impl<'a> Packing<'a> {
         let digests = &self.contributions.users;
         let mut packer = Packer::new(self.contributions, &self.dictionaries);
         for group in self.order[users].chunk_by(|a, b| a.0 == b.0) {
-            for &(partition, user) in group {
+            for &(bucket, user) in group {
                 let items = self.contributions.items_of(user);
                 if !items.is_empty() {
                     packer.add_user(digests[user], items);
                 }
                 if packer.bytes() >= VALUE_BYTES {
-                    packer.take().map_or(Ok(()), |packed| each(partition, packed))?;
+                    packer.take().map_or(Ok(()), |packed| each(bucket, packed))?;
                 }
             }
             packer.take().map_or(Ok(()), |packed| each(group[0].0, packed))?;
@@ -116,11 +110,11 @@ impl<'a> Packing<'a> {
 }
 
 /// Count the users of every item. A row that two tasks read counts twice, which only makes the upper bounds larger.
-fn user_counts(contributions: &Contributions, partitions: Partitions) -> PartitionedValues {
+fn user_counts(contributions: &Contributions, buckets: Buckets) -> BucketedValues {
     let vocabulary = &contributions.vocabulary;
     let digests = vocabulary.digests_from(0..vocabulary.code_bound());
     let counts = digests.into_iter().zip(contributions.users_of_items());
-    pack_user_counts(counts.filter(|(_, users)| *users > 0), partitions)
+    pack_user_counts(counts.filter(|(_, users)| *users > 0), buckets)
 }
 
 impl Stage for Encode {

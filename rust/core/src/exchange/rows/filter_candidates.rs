@@ -1,4 +1,4 @@
-//! Packed contributions become the items that pass the filter of a released set, sent by partition of items.
+//! Packed contributions become the items that pass the filter of a released set, sent by bucket of items.
 //!
 //! They travel as weights of 0. [`FalsePositives`](crate::exchange::FalsePositives) uses them.
 
@@ -8,7 +8,7 @@ use dpsel_exact::random::Digest;
 
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Dictionaries, Partitions, ReleasedSet, pack_by_partition, partitioned_values, take_items,
+    Buckets, Dictionaries, ReleasedSet, bucketed_values, pack_by_bucket, take_items,
 };
 
 /// Items that are put together before they are sent.
@@ -17,15 +17,15 @@ const HELD: usize = 1 << 22;
 /// The stage that finds the distinct items of the table that pass a filter.
 #[derive(Debug)]
 pub struct FilterCandidates {
-    partitions: Partitions,
+    buckets: Buckets,
     dictionaries: Dictionaries,
     filter: ReleasedSet,
     passed: Vec<Digest>,
 }
 
 impl FilterCandidates {
-    pub(crate) fn new(partitions: Partitions, dictionaries: Dictionaries, filter: ReleasedSet) -> Self {
-        Self { partitions, dictionaries, filter, passed: Vec::new() }
+    pub(crate) fn new(buckets: Buckets, dictionaries: Dictionaries, filter: ReleasedSet) -> Self {
+        Self { buckets, dictionaries, filter, passed: Vec::new() }
     }
 
     fn put_together(&mut self) {
@@ -36,13 +36,13 @@ impl FilterCandidates {
     fn send(&mut self) -> Result<Vec<RecordBatch>> {
         self.put_together();
         let items = self.passed.drain(..).map(|item| (item, 0));
-        pack_by_partition(items.collect(), self.partitions).into_batches()
+        pack_by_bucket(items.collect(), self.buckets).into_batches()
     }
 }
 
 impl Stage for FilterCandidates {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (_, mut packed) in partitioned_values(&batch)? {
+        for (_, mut packed) in bucketed_values(&batch)? {
             let items = take_items(&mut packed, &self.dictionaries)?;
             self.passed.extend(items.into_iter().filter(|item| self.filter.contains(*item)));
             if self.passed.len() >= HELD {

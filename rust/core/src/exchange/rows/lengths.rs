@@ -33,7 +33,7 @@ impl Lengths {
 }
 
 impl OnUsers for Lengths {
-    fn run(&self, _last: i32, contributions: Contributions) -> Result<Vec<RecordBatch>> {
+    fn run(&self, contributions: Contributions) -> Result<Vec<RecordBatch>> {
         let users = users_by_size(&contributions, &self.sizes);
         let packed: Vec<u8> = users.into_iter().flat_map(u64::to_le_bytes).collect();
         Ok(vec![packed_batch(&packed)?])

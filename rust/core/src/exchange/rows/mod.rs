@@ -2,6 +2,7 @@
 //! items.
 
 mod batcher;
+mod bucket;
 mod candidates;
 mod count;
 mod count_released;
@@ -10,17 +11,16 @@ mod filter_candidates;
 mod gather;
 mod lengths;
 mod name;
-mod partition;
 mod prune;
-mod pruned;
-mod sizes;
+mod pruned_users;
 mod take_out;
 mod unpacker;
 mod weigh;
 mod weights;
 
 pub(crate) use batcher::one_thread;
-pub(crate) use candidates::{Candidates, Chances};
+pub(crate) use bucket::BucketUsers;
+pub(crate) use candidates::Chances;
 pub use count::Count;
 pub use count_released::CountReleased;
 pub use encode::Encode;
@@ -30,11 +30,9 @@ pub use gather::{Gather, OnUsers};
 pub use lengths::Lengths;
 pub(crate) use name::DIGEST;
 pub use name::Name;
-pub(crate) use partition::Partition;
 pub use prune::Prune;
 pub(crate) use prune::{NO_CODE, Pruner};
-pub(crate) use pruned::{CandidateSums, PackedPruned, PrunedUsers};
-pub(crate) use sizes::Sizes;
+pub(crate) use pruned_users::{CandidateSums, PackedPruned, PrunedUsers};
 pub use take_out::TakeOut;
 pub(crate) use unpacker::unpacked;
 pub use weigh::Weigh;

@@ -30,23 +30,17 @@ pub struct Name {
 }
 
 impl Name {
-    pub(crate) fn new(columns: &Columns, key: ReleaseKey, released: ReleasedSet) -> Self {
+    /// `left_out` has the items that were left out when the table was first read: a filter knows none of them.
+    pub(crate) fn new(
+        columns: &Columns,
+        key: ReleaseKey,
+        released: ReleasedSet,
+        left_out: ReleasedSet,
+    ) -> Self {
         // Longer than the name of any item column, so different from all of them.
         let user = format!("user of {}", columns.items.join(" ")).into();
         let columns = Columns { user, ..columns.clone() };
-        Self {
-            columns,
-            key,
-            unnamed: released,
-            left_out: ReleasedSet::default(),
-            waiting: Batcher::default(),
-        }
-    }
-
-    /// Leave out the items that were left out when the table was first read: a filter knows none of them.
-    #[must_use]
-    pub fn without(self, left_out: ReleasedSet) -> Self {
-        Self { left_out, ..self }
+        Self { columns, key, unnamed: released, left_out, waiting: Batcher::default() }
     }
 
     /// Whether an item is to be named, once if it is one of a list.

@@ -14,14 +14,13 @@ use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
 
-use super::candidates::Candidates;
-use super::partition::Partition;
-use super::pruned::PrunedUsers;
-use super::sizes::Sizes;
+use super::bucket::BucketUsers;
+use super::candidates::Chances;
+use super::pruned_users::PrunedUsers;
 use crate::bounding::{AHEAD, Priorities};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    ByDigest, PartitionRuns, PartitionedValues, partitioned_values, push_dictionary,
+    BucketRuns, BucketedValues, ByDigest, UserCounts, bucketed_values, push_dictionary,
 };
 
 /// The code of an item that no round can release.
@@ -76,19 +75,20 @@ impl Pruner {
 /// The stage that prunes users. In a value candidates go by their places in its dictionary.
 ///
 /// # Contract
-/// All rows of a partition come one after the other in one task. So each user is pruned with all of its items.
+/// All rows of a bucket come one after the other in one task. So each user is pruned with all of its items.
 #[derive(Debug)]
 pub struct Prune {
     pruner: Pruner,
     pruned: PrunedUsers,
-    candidates: Candidates,
+    chances: Chances,
+    users: UserCounts,
     /// The items of the next value, and the most users of each.
     dictionary: Vec<(Digest, u32)>,
     places: ByDigest<u32>,
-    /// The code of each place in a partition.
+    /// The code of each place in a bucket.
     known: Vec<u32>,
-    partition: Partition,
-    runs: PartitionRuns,
+    bucket: BucketUsers,
+    runs: BucketRuns,
     /// Rows of users since the last value, and how many of them make a value. The more rows, the more users of an item
     /// meet before anything moves.
     rows: usize,
@@ -96,40 +96,46 @@ pub struct Prune {
 }
 
 impl Prune {
-    pub(crate) fn new(bound: L0Bound, key: &ReleaseKey, candidates: Candidates, sizes: Sizes) -> Self {
+    pub(crate) fn new(
+        bound: L0Bound,
+        key: &ReleaseKey,
+        (chances, users): (Chances, UserCounts),
+        most: usize,
+    ) -> Self {
         Self {
             pruner: Pruner::new(bound, key),
             pruned: PrunedUsers::default(),
-            candidates,
+            chances,
+            users,
             dictionary: Vec::new(),
             places: ByDigest::default(),
             known: Vec::new(),
-            partition: Partition::new(key),
-            runs: PartitionRuns::default(),
+            bucket: BucketUsers::new(key),
+            runs: BucketRuns::default(),
             rows: 0,
-            most: sizes.rows,
+            most,
         }
     }
 
-    /// Prune the users of the partition that has ended.
-    fn end_partition(&mut self) -> Result<()> {
-        self.rows += self.partition.rows();
+    /// Prune the users of the bucket that has ended.
+    fn end_bucket(&mut self) -> Result<()> {
+        self.rows += self.bucket.rows();
         self.look_up();
-        let Self { pruner, pruned, known, partition, .. } = self;
-        partition.each_user(|items, user, places, keyed| {
+        let Self { pruner, pruned, known, bucket, .. } = self;
+        bucket.each_user(|items, user, places, keyed| {
             pruner.add(user, (items, places), known, (pruned, keyed));
             Ok(())
         })?;
-        partition.clear();
+        bucket.clear();
         Ok(())
     }
 
-    /// Find the codes of the items of the partition.
+    /// Find the codes of the items of the bucket.
     fn look_up(&mut self) {
-        let Self { candidates, places, dictionary, known, partition, .. } = self;
-        let most_users = candidates.most_users(&partition.items);
+        let Self { chances, users, places, dictionary, known, bucket, .. } = self;
+        let most_users = chances.most_users(&bucket.items, users);
         known.clear();
-        known.extend(partition.items.iter().zip(most_users).map(|(item, users)| {
+        known.extend(bucket.items.iter().zip(most_users).map(|(item, users)| {
             let place = |users| {
                 *places.entry(*item).or_insert_with(|| {
                     dictionary.push((*item, users));
@@ -140,13 +146,13 @@ impl Prune {
         }));
     }
 
-    /// Hand out all users so far. The value goes under the last of their partitions: where it is makes no difference to
+    /// Hand out all users so far. The value goes under the last of their buckets: where it is makes no difference to
     /// the rounds.
-    fn hand_out(&mut self, last: Option<i32>, made: &mut PartitionedValues) {
+    fn hand_out(&mut self, last: i32, made: &mut BucketedValues) {
         self.rows = 0;
         self.places.clear();
         let dictionary = std::mem::take(&mut self.dictionary);
-        if let Some(last) = last.filter(|_| self.pruned.rows() > 0) {
+        if self.pruned.rows() > 0 {
             let mut packed = Vec::new();
             push_dictionary(&dictionary, &mut packed);
             self.pruned.take(&mut packed);
@@ -157,24 +163,25 @@ impl Prune {
 
 impl Stage for Prune {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
-        for (partition, packed) in partitioned_values(&batch)? {
-            let last = self.runs.current();
-            if self.runs.is_next(partition)? {
-                self.end_partition()?;
+        let mut made = BucketedValues::default();
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if let Some(last) = self.runs.ended_by(bucket)? {
+                self.end_bucket()?;
                 if self.rows >= self.most {
                     self.hand_out(last, &mut made);
                 }
             }
-            self.partition.push(packed)?;
+            self.bucket.push(packed)?;
         }
         made.into_batches()
     }
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
-        self.end_partition()?;
-        self.hand_out(self.runs.current(), &mut made);
+        let mut made = BucketedValues::default();
+        if let Some(last) = self.runs.current() {
+            self.end_bucket()?;
+            self.hand_out(last, &mut made);
+        }
         made.into_batches()
     }
 }

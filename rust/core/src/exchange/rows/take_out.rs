@@ -9,7 +9,7 @@ use dpsel_rows::contributions::RowOrder;
 use super::encode::Packing;
 use super::unpacker::unpacked;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{PartitionedValues, Partitions, ReleasedSet, partitioned_values};
+use crate::exchange::wire::{BucketedValues, Buckets, ReleasedSet, bucketed_values};
 
 /// The stage that takes items out of packed contributions.
 #[derive(Debug)]
@@ -26,18 +26,18 @@ impl TakeOut {
 
 impl Stage for TakeOut {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        let mut made = PartitionedValues::default();
-        for (partition, packed) in partitioned_values(&batch)? {
-            if partition < 0 {
-                made.push(partition, packed.to_vec());
+        let mut made = BucketedValues::default();
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if bucket < 0 {
+                made.push(bucket, packed.to_vec());
                 continue;
             }
             let Some(mut users) = unpacked(packed, &self.key, RowOrder::Any)? else { continue };
             users.retain(|item| !self.items.contains(item));
-            // The value stays in its partition, whatever number that has among others.
-            let packing = Packing::new(&users, &self.key, Partitions::new(1)?);
+            // The value stays in its bucket, whatever number that has among others.
+            let packing = Packing::new(&users, &self.key, Buckets::new(1)?);
             packing.pack(0..packing.users(), |_, packed| {
-                made.push(partition, packed);
+                made.push(bucket, packed);
                 Ok(())
             })?;
         }

@@ -1,7 +1,5 @@
 //! Packed contributions become contributions again, whose items have digests and no names.
 
-use std::sync::Arc;
-
 use arrow_schema::DataType;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
@@ -16,7 +14,7 @@ use crate::exchange::wire::{Dictionaries, unpack};
 /// # Errors
 /// [`dpsel_exact::Error::Internal`] if it is damaged.
 pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: RowOrder) -> Result<Option<Contributions>> {
-    let mut unpacker = Unpacker::new(key).in_order(order.into());
+    let mut unpacker = Unpacker::new(key, order);
     unpacker.push(packed)?;
     unpacker.take()
 }
@@ -26,17 +24,13 @@ pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: RowOrder) -> Resu
 pub(super) struct Unpacker {
     dictionaries: Dictionaries,
     builder: Option<ContributionsBuilder>,
-    order: Arc<RowOrder>,
+    order: RowOrder,
 }
 
 impl Unpacker {
-    pub(super) fn new(key: &ReleaseKey) -> Self {
-        Self { dictionaries: Dictionaries::new(key), builder: None, order: Arc::default() }
-    }
-
     /// The items of each user stand in this order.
-    pub(super) fn in_order(self, order: Arc<RowOrder>) -> Self {
-        Self { order, ..self }
+    pub(super) fn new(key: &ReleaseKey, order: RowOrder) -> Self {
+        Self { dictionaries: Dictionaries::new(key), builder: None, order }
     }
 
     /// Add packed contributions, and return the number of their rows.

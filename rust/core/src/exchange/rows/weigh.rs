@@ -7,13 +7,15 @@ use dpsel_exact::random::{Digest, Words};
 use dpsel_rows::contributions::ItemCode;
 
 use super::candidates::can_release;
-use super::pruned::{CandidateSums, PackedPruned};
-use super::sizes::Sizes;
+use super::pruned_users::{CandidateSums, PackedPruned};
 use super::weights::Weights;
 use crate::bounding::ItemSet;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{ReleasedSet, add_up, pack_for_driver, partitioned_values, take_dictionary};
+use crate::exchange::wire::{ReleasedSet, add_up, bucketed_values, pack_for_driver, take_dictionary};
 use crate::rounds::{Decider, Round};
+
+/// Weights that are added up before they are sent, which take up to about 120 bytes each. The more wait, the fewer move.
+const MOST: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
 
 /// The stage that weighs a round.
 #[derive(Debug)]
@@ -24,8 +26,7 @@ pub struct Weigh {
     decider: Decider,
     words: Words,
     weights: Weights,
-    /// Sums that wait before they are added up: at first, and now. If hardly any go away, twice as many wait.
-    most: usize,
+    /// Sums that wait before they are added up. If hardly any go away, twice as many wait.
     full: usize,
     sums: Vec<(Digest, u64)>,
 }
@@ -37,11 +38,9 @@ impl Weigh {
         round: &Round,
         (decider, words): (Decider, Words),
         released: ReleasedSet,
-        sizes: Sizes,
     ) -> Self {
-        let (weights, most) = (Weights::new(round), sizes.weights);
-        let (bound, sums) = (bound.get(), Vec::new());
-        Self { bound, released, decider, words, weights, most, full: most, sums }
+        let (bound, weights) = (bound.get(), Weights::new(round));
+        Self { bound, released, decider, words, weights, full: MOST, sums: Vec::new() }
     }
 
     /// Add the weights of items that the round can release.
@@ -71,11 +70,11 @@ impl Weigh {
 
 impl Stage for Weigh {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (_, packed) in partitioned_values(&batch)? {
+        for (_, packed) in bucketed_values(&batch)? {
             self.weigh(packed)?;
             if self.sums.len() >= self.full {
                 add_up(&mut self.sums);
-                self.full = self.most.max(2 * self.sums.len());
+                self.full = MOST.max(2 * self.sums.len());
             }
         }
         Ok(Vec::new())

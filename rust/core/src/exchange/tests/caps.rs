@@ -20,7 +20,7 @@ pub(crate) fn rare_and_common(users: i64, items: i64) -> Vec<(i64, i64)> {
     for user in 1_000..1_800 {
         rows.extend((0..34).map(|n| (user, 100 * user + n)));
     }
-    // So the users of a partition come in another order with each of its batches.
+    // So the users of a bucket come in another order with each of its batches.
     rows.sort_by_key(|(user, item)| (user * 7_919 + item * 104_729) % 10_007);
     rows
 }

@@ -51,12 +51,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn few_rows_have_the_numbers_of_one_process(
-        rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), partitions in 1_usize..5, bound in 1_u32..4,
+        rows in prop::collection::vec((0_i64..12, 0_i64..6), 1..60), buckets in 1_usize..5, bound in 1_u32..4,
     ) {
         for mechanism in [MECHANISMS[5], MECHANISMS[7]] {
-            same(table, &rows, &counted(mechanism, bound, false), partitions);
+            same(table, &rows, &counted(mechanism, bound, false), buckets);
             let twice: Rows = rows.iter().chain(&rows[..rows.len() / 2]).copied().collect();
-            same(table, &twice, &counted_rows(mechanism, bound, false, Some(2)), partitions);
+            same(table, &twice, &counted_rows(mechanism, bound, false, Some(2)), buckets);
         }
     }
 }
@@ -70,13 +70,13 @@ fn a_user_adds_its_norm_and_noise_comes_before_the_driver() {
     let (job, engine) = (selection.job(), Engine::new(selection.job(), table, &rows, 1));
     let mut digests = Vec::new();
     for batch in engine.contributions.concat() {
-        for (_, mut packed) in partitioned_values(&batch).unwrap() {
+        for (_, mut packed) in bucketed_values(&batch).unwrap() {
             digests.extend(take_items(&mut packed, &Dictionaries::new(&key())).unwrap());
         }
     }
     let all = Decisions::pack(digests.iter().map(|item| (*item, 0)));
     let released = engine.released_set(&all);
-    let sent = run(job.count_released(PARTITIONS, released).unwrap(), &engine.contributions[0]);
+    let sent = run(job.count_released(BUCKETS, released).unwrap(), &engine.contributions[0]);
     let mut sums = Vec::new();
     unpack_weights(&packed(&sent), &mut sums).unwrap();
     assert_eq!(sums.len(), 200);
@@ -100,9 +100,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
         selection.publish(&[], &Decisions::unpack(&released).unwrap(), users, &schema)
     };
     assert!(publish(&selection, Some(&users)).is_ok());
-    let mut fewer = users.clone();
-    let some = users.iter().next().unwrap().0;
-    fewer.take(some);
+    let fewer = Decisions::unpack(&Decisions::pack(users.iter().skip(1))).unwrap();
     let error = publish(&selection, Some(&fewer)).unwrap_err();
     assert!(error.to_string().contains("write the table out first"), "{error}");
     // An item that was counted and not released: users counted less in the others for it.
@@ -113,6 +111,6 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     let without = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
     assert!(publish(&without, Some(&users)).is_err());
     assert!(without.job().noisy_counts().is_err());
-    assert!(without.job().count_released(PARTITIONS, ReleasedSet::default()).is_err());
+    assert!(without.job().count_released(BUCKETS, ReleasedSet::default()).is_err());
     assert!(selection.job().count_released(0, ReleasedSet::default()).is_err());
 }

@@ -12,13 +12,13 @@ use arrow_select::concat::concat_batches;
 use dpsel_exact::random::ReleaseKey;
 use dpsel_rows::ingest::Source;
 
-use super::super::wire::partitioned_values;
+use super::super::wire::bucketed_values;
 use super::super::*;
 use crate::task::{Release, SelectRequest};
 
 pub(super) type Rows = Vec<(i64, i64)>;
 
-pub(super) const PARTITIONS: u32 = 7;
+pub(super) const BUCKETS: u32 = 7;
 
 pub(super) fn table(rows: &[(i64, i64)]) -> RecordBatch {
     let (users, items): (Vec<i64>, Vec<i64>) = rows.iter().copied().unzip();
@@ -51,7 +51,7 @@ pub(super) fn key() -> ReleaseKey {
     ReleaseKey::insecure_test([7; 32])
 }
 
-/// Run a task on the batches of its partition.
+/// Run a task on the batches of its bucket.
 pub(super) fn run(mut task: impl Stage, batches: &[RecordBatch]) -> Vec<RecordBatch> {
     let mut made = Vec::new();
     for batch in batches {
@@ -61,7 +61,7 @@ pub(super) fn run(mut task: impl Stage, batches: &[RecordBatch]) -> Vec<RecordBa
     made
 }
 
-/// Every row as a batch of its own. The rows of a partition come to the same task, in the order of the partitions.
+/// Every row as a batch of its own. The rows of a bucket come to the same task, in the order of the buckets.
 pub(super) fn shuffled(made: Vec<RecordBatch>, tasks: usize) -> Vec<Vec<RecordBatch>> {
     let mut parts = vec![Vec::new(); tasks];
     for batch in made {
@@ -71,7 +71,7 @@ pub(super) fn shuffled(made: Vec<RecordBatch>, tasks: usize) -> Vec<Vec<RecordBa
         }
     }
     for part in &mut parts {
-        // A shuffle fetches the rows of a partition in any order.
+        // A shuffle fetches the rows of a bucket in any order.
         part.reverse();
         part.sort_by_key(|(target, _)| *target);
     }
@@ -87,7 +87,7 @@ pub(super) fn packed(made: &[RecordBatch]) -> Vec<u8> {
     values.collect()
 }
 
-/// The partition of the first row.
+/// The bucket of the first row.
 fn target(batch: &RecordBatch) -> i32 {
     batch.column(0).as_primitive::<Int32Type>().value(0)
 }
@@ -148,7 +148,7 @@ impl<'a> Engine<'a> {
         tasks: usize,
     ) -> Self {
         let unread = ReleasedSet::unpack(&ReleasedSet::pack(unread.bytes(), None).unwrap()).unwrap();
-        let encode = || job.encode(PARTITIONS, true).unwrap().without(unread.clone());
+        let encode = || job.encode(BUCKETS, true, unread.clone()).unwrap();
         let tables: Vec<RecordBatch> = (0..tasks)
             .map(|part| table(&rows.iter().skip(part).step_by(tasks).copied().collect::<Rows>()))
             .collect();
@@ -156,7 +156,7 @@ impl<'a> Engine<'a> {
         let (mut contributions, mut user_counts) = (shuffled(encoded.collect(), tasks), vec![]);
         for part in &mut contributions {
             let is_count =
-                |batch: &RecordBatch| partitioned_values(batch).unwrap().all(|(target, _)| target < 0);
+                |batch: &RecordBatch| bucketed_values(batch).unwrap().all(|(target, _)| target < 0);
             let users = part.split_off(part.partition_point(is_count));
             user_counts.push(std::mem::replace(part, users));
         }
@@ -190,11 +190,8 @@ impl<'a> Engine<'a> {
 
     /// The user counts of frequent items.
     pub(super) fn frequent(&self, frequent_above: u32) -> UserCounts {
-        let made: Vec<RecordBatch> = self
-            .user_counts
-            .iter()
-            .flat_map(|part| run(self.job.frequent_items(frequent_above), part))
-            .collect();
+        let made: Vec<RecordBatch> =
+            self.user_counts.iter().flat_map(|part| run(FrequentItems::new(frequent_above), part)).collect();
         UserCounts::unpack(frequent_above, &packed(&made)).unwrap()
     }
 
@@ -206,11 +203,11 @@ impl<'a> Engine<'a> {
             let passed = self
                 .contributions
                 .iter()
-                .flat_map(|part| run(self.job.filter_candidates(PARTITIONS, filter.clone()).unwrap(), part));
-            let both = passed.chain(partition_decisions(PARTITIONS, decided).unwrap()).collect();
+                .flat_map(|part| run(self.job.filter_candidates(BUCKETS, filter.clone()).unwrap(), part));
+            let both = passed.chain(bucket_decisions(BUCKETS, decided).unwrap()).collect();
             let parts = shuffled(both, self.contributions.len());
             let false_positives: Vec<RecordBatch> =
-                parts.iter().flat_map(|part| run(self.job.false_positives(), part)).collect();
+                parts.iter().flat_map(|part| run(Sum::new(FalsePositives), part)).collect();
             set.extend(packed(&false_positives));
         }
         ReleasedSet::unpack(&set).unwrap()
@@ -239,7 +236,7 @@ impl<'a> Engine<'a> {
         released.bytes().to_vec()
     }
 
-    /// The contributions for fewer tasks than there are parts, so that their partitions are in no order.
+    /// The contributions for fewer tasks than there are parts, so that their buckets are in no order.
     fn fewer_tasks(&self) -> Vec<Vec<RecordBatch>> {
         let mut parts = self.contributions.clone();
         if let [first, .., last] = &mut parts[..] {
@@ -283,14 +280,14 @@ impl<'a> Engine<'a> {
     /// The noisy numbers of users of released items.
     pub(super) fn noisy_counts(&self, released: &[u8]) -> Decisions {
         let set = self.released_set(released);
-        let count = || self.job.count_released(PARTITIONS, set.clone()).unwrap();
+        let count = || self.job.count_released(BUCKETS, set.clone()).unwrap();
         Decisions::unpack(&packed(&self.both(count, || self.job.noisy_counts().unwrap()))).unwrap()
     }
 
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
         let set = self.released_set(released);
-        let name = || self.job.name(set.clone()).without(self.unread.clone());
+        let name = || self.job.name(set.clone(), self.unread.clone());
         let found = self.tables.iter().flat_map(|part| run(name(), std::slice::from_ref(part)));
         let found: Vec<RecordBatch> = found.collect();
         let Some(first) = found.first() else { return Vec::new() };

@@ -26,8 +26,8 @@ fn exchanged_top_k(
     let wanted = if top_k.is_discovery() { Some(engine.decided(1)) } else { listed() };
     let wanted = wanted.map(|wanted| engine.released_set(&wanted));
     let bounded = !top_k.is_discovery();
-    let counted = engine
-        .both(|| job.count(PARTITIONS, wanted.clone(), bounded).unwrap(), || job.total(top_k.largest()));
+    let counted =
+        engine.both(|| job.count(BUCKETS, wanted.clone(), bounded).unwrap(), || job.total(top_k.largest()));
     let drawn = top_k.draw(&Decisions::unpack(&packed(&counted)).unwrap()).unwrap();
     let named = if top_k.looks_up(&schema).unwrap() { engine.named(&drawn.pack()) } else { vec![] };
     top_k.publish(&named, &drawn, &schema).unwrap().items

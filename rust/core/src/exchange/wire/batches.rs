@@ -1,4 +1,4 @@
-//! Arrow batches between stages: a packed value in each row, with the partition that it goes to.
+//! Arrow batches between stages: a packed value in each row, with the bucket that it goes to.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use arrow_array::{ArrayRef, BinaryArray, Int32Array, RecordBatch};
 use arrow_buffer::OffsetBuffer;
 use dpsel_exact::{Error, Result};
 
-/// Column of the partition that a row goes to.
-const PARTITION: &str = "partition";
+/// Column of the bucket that a row goes to.
+const BUCKET: &str = "bucket";
 /// Column of the packed value.
 const PACKED: &str = "packed";
 /// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit
@@ -20,48 +20,47 @@ const LARGE: usize = 1 << 20;
 
 const WRONG: Error = Error::Internal("a batch between stages has other columns than it should");
 
-/// Packed values on their way to partitions.
+/// Packed values on their way to buckets.
 #[derive(Debug, Default)]
-pub(crate) struct PartitionedValues(Vec<(i32, Vec<u8>)>);
+pub(crate) struct BucketedValues(Vec<(i32, Vec<u8>)>);
 
-impl PartitionedValues {
-    pub(crate) fn push(&mut self, partition: i32, packed: Vec<u8>) {
-        self.0.push((partition, packed));
+impl BucketedValues {
+    pub(crate) fn push(&mut self, bucket: i32, packed: Vec<u8>) {
+        self.0.push((bucket, packed));
     }
 
-    /// Batches of partitions and packed values. Large values are not copied, and have a batch each.
+    /// Batches of buckets and packed values. Large values are not copied, and have a batch each.
     ///
     /// # Errors
     /// [`Error::Capacity`] for a value that no array can hold.
     pub(crate) fn into_batches(self) -> Result<Vec<RecordBatch>> {
         let (mut batches, mut small) = (Vec::new(), Vec::new());
-        for (partition, packed) in self.0 {
+        for (bucket, packed) in self.0 {
             if packed.len() < LARGE {
-                small.push((partition, packed));
+                small.push((bucket, packed));
                 continue;
             }
-            batches.extend(in_batches(&std::mem::take(&mut small), partitioned_batch)?);
-            let partition: ArrayRef = Arc::new(Int32Array::from(vec![partition]));
-            batches.push(batch([(PARTITION, partition), (PACKED, whole(packed)?)])?);
+            batches.extend(in_batches(&std::mem::take(&mut small))?);
+            let bucket: ArrayRef = Arc::new(Int32Array::from(vec![bucket]));
+            batches.push(batch([(BUCKET, bucket), (PACKED, whole(packed)?)])?);
         }
-        batches.extend(in_batches(&small, partitioned_batch)?);
+        batches.extend(in_batches(&small)?);
         Ok(batches)
     }
 }
 
-/// A batch of partitions and packed values.
+/// A batch of buckets and packed values.
 ///
 /// # Errors
-/// As [`PartitionedValues::into_batches`].
-pub(crate) fn partitioned_batch(rows: &[(i32, Vec<u8>)]) -> Result<RecordBatch> {
-    batch([(PARTITION, partitions(rows)), (PACKED, values(rows)?)])
+/// As [`BucketedValues::into_batches`].
+pub(crate) fn bucketed_batch(rows: &[(i32, Vec<u8>)]) -> Result<RecordBatch> {
+    let buckets: Int32Array = rows.iter().map(|(bucket, _)| *bucket).collect();
+    let values = column(rows.iter().map(|(_, packed)| packed.as_slice()))?;
+    batch([(BUCKET, Arc::new(buckets)), (PACKED, values)])
 }
 
 /// Divide rows among batches. Each has at least one row, and at most [`BATCH_BYTES`] unless its only row has more.
-fn in_batches(
-    mut rows: &[(i32, Vec<u8>)],
-    make: impl Fn(&[(i32, Vec<u8>)]) -> Result<RecordBatch>,
-) -> Result<Vec<RecordBatch>> {
+fn in_batches(mut rows: &[(i32, Vec<u8>)]) -> Result<Vec<RecordBatch>> {
     let mut batches = Vec::new();
     while !rows.is_empty() {
         let mut bytes = 0;
@@ -70,23 +69,15 @@ fn in_batches(
             bytes <= BATCH_BYTES
         };
         let (now, rest) = rows.split_at(rows.iter().take_while(fits).count().max(1));
-        batches.push(make(now)?);
+        batches.push(bucketed_batch(now)?);
         rows = rest;
     }
     Ok(batches)
 }
 
-/// A batch of one packed value, without a partition.
+/// A batch of one packed value, without a bucket.
 pub(crate) fn packed_batch(packed: &[u8]) -> Result<RecordBatch> {
     batch([(PACKED, column([packed])?)])
-}
-
-fn partitions(rows: &[(i32, Vec<u8>)]) -> ArrayRef {
-    Arc::new(rows.iter().map(|(partition, _)| *partition).collect::<Int32Array>())
-}
-
-fn values(rows: &[(i32, Vec<u8>)]) -> Result<ArrayRef> {
-    column(rows.iter().map(|(_, packed)| packed.as_slice()))
 }
 
 fn column<'a>(values: impl IntoIterator<Item = &'a [u8]> + Clone) -> Result<ArrayRef> {
@@ -111,12 +102,12 @@ fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> Result<RecordBatch> 
     RecordBatch::try_from_iter(columns).map_err(|_| Error::Internal("packed columns do not fit together"))
 }
 
-/// The partitions and packed values of a batch.
+/// The buckets and packed values of a batch.
 ///
 /// # Errors
 /// [`Error::Internal`] for a batch with other columns, as in the functions below.
-pub(crate) fn partitioned_values(batch: &RecordBatch) -> Result<impl Iterator<Item = (i32, &[u8])>> {
-    Ok(integers(batch, PARTITION)?.iter().copied().zip(bytes(batch, PACKED)?))
+pub(crate) fn bucketed_values(batch: &RecordBatch) -> Result<impl Iterator<Item = (i32, &[u8])>> {
+    Ok(integers(batch, BUCKET)?.iter().copied().zip(bytes(batch, PACKED)?))
 }
 
 /// The packed values of a batch, whatever its other columns are.
@@ -145,24 +136,24 @@ mod tests {
     #[test]
     fn large_values_stand_alone() {
         let rows = [(1, BATCH_BYTES), (1, 3), (2, 4), (3, BATCH_BYTES + 1), (4, 0)];
-        let mut values = PartitionedValues::default();
-        for (partition, bytes) in rows {
-            values.push(partition, vec![0; bytes]);
+        let mut values = BucketedValues::default();
+        for (bucket, bytes) in rows {
+            values.push(bucket, vec![0; bytes]);
         }
         let batches = values.into_batches().unwrap();
         assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [1, 2, 1, 1]);
-        let found = batches.iter().flat_map(|batch| partitioned_values(batch).unwrap());
-        assert_eq!(found.map(|(partition, packed)| (partition, packed.len())).collect::<Vec<_>>(), rows);
+        let found = batches.iter().flat_map(|batch| bucketed_values(batch).unwrap());
+        assert_eq!(found.map(|(bucket, packed)| (bucket, packed.len())).collect::<Vec<_>>(), rows);
     }
 
     #[test]
     fn large_values_are_not_copied() {
         let value = vec![7; LARGE];
         let at = value.as_ptr();
-        let mut values = PartitionedValues::default();
+        let mut values = BucketedValues::default();
         values.push(5, value);
         let batches = values.into_batches().unwrap();
-        let found: Vec<(i32, &[u8])> = partitioned_values(&batches[0]).unwrap().collect();
+        let found: Vec<(i32, &[u8])> = bucketed_values(&batches[0]).unwrap().collect();
         assert!(
             found.len() == 1 && found[0].0 == 5 && found[0].1.as_ptr() == at && found[0].1.len() == LARGE
         );

@@ -15,7 +15,7 @@ use dpsel_rows::contributions::{
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
-use super::listed::Listed;
+use super::user_lists::Listed;
 
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();
@@ -95,12 +95,12 @@ impl Payload for Nameless {
 pub(crate) struct PackedUsers<'a> {
     /// The items.
     pub(crate) dictionary: Vec<Digest>,
-    users: Users<'a>,
+    users: PackedForm<'a>,
 }
 
 /// The users of a packed value.
 #[derive(Debug)]
-enum Users<'a> {
+enum PackedForm<'a> {
     /// So many users with places in the dictionary.
     Placed(u32, &'a [u8]),
     /// The dictionary has the items of one user after the other.
@@ -114,11 +114,11 @@ impl<'a> PackedUsers<'a> {
     /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
     pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
         if let Some((dictionary, users)) = Listed::unpack(packed, dictionaries)? {
-            return Ok(Self { dictionary, users: Users::Listed(users) });
+            return Ok(Self { dictionary, users: PackedForm::Listed(users) });
         }
         let mut rest = packed;
         let users = take_u32(&mut rest)?;
-        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: Users::Placed(users, rest) })
+        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: PackedForm::Placed(users, rest) })
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -128,8 +128,8 @@ impl<'a> PackedUsers<'a> {
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
         let mut places = Vec::new();
         let (users, mut rest) = match &self.users {
-            Users::Placed(users, rest) => (*users, *rest),
-            Users::Listed(listed) => {
+            PackedForm::Placed(users, rest) => (*users, *rest),
+            PackedForm::Listed(listed) => {
                 let mut end = 0;
                 return listed.each().try_for_each(|(user, items)| {
                     let start = end;
@@ -170,7 +170,7 @@ pub(crate) fn unpack(
     let mut worker = builder.worker();
     let mut codes: Vec<ItemCode> = Vec::with_capacity(packed.dictionary.len());
     worker.intern(&packed.dictionary, &Nameless, &mut codes)?;
-    let mut rows = Rows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
+    let mut rows = BuilderRows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
     packed.each(|user, places| {
         for part in places.chunks(ROWS) {
             rows.begin(user)?;
@@ -197,7 +197,7 @@ pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Resul
 }
 
 /// Rows on their way to a builder.
-struct Rows<'a> {
+struct BuilderRows<'a> {
     worker: Worker<'a>,
     users: Vec<Digest>,
     lens: Vec<u32>,
@@ -205,7 +205,7 @@ struct Rows<'a> {
     total: usize,
 }
 
-impl Rows<'_> {
+impl BuilderRows<'_> {
     fn begin(&mut self, user: Digest) -> Result<()> {
         if self.items.len() >= ROWS {
             self.flush()?;

@@ -3,8 +3,8 @@
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
-use super::by_digest::ByDigest;
 use super::bytes::push_digest;
+use super::digest_maps::ByDigest;
 
 /// Bytes of a packed decision: a digest and a number.
 const DECISION: usize = size_of::<u128>() + size_of::<i64>();
@@ -80,20 +80,8 @@ impl Decisions {
         self.0.get(&item).copied()
     }
 
-    /// Remove an item and return its number.
-    pub(crate) fn take(&mut self, item: Digest) -> Option<i64> {
-        self.0.remove(&item)
-    }
-
     /// All items with their numbers, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Digest, i64)> + '_ {
         self.0.iter().map(|(item, number)| (*item, *number))
-    }
-}
-
-/// The last number of each item.
-impl FromIterator<(Digest, i64)> for Decisions {
-    fn from_iter<I: IntoIterator<Item = (Digest, i64)>>(items: I) -> Self {
-        Self(items.into_iter().collect())
     }
 }

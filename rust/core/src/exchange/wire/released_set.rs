@@ -14,9 +14,9 @@ use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
 use super::bloom::Bloom;
-use super::by_digest::DigestSet;
 use super::bytes::take_digest;
 use super::decisions::Decisions;
+use super::digest_maps::DigestSet;
 
 const DAMAGED: Error = Error::Internal("a released set is damaged");
 /// First byte of a packed list. Decisions follow.
@@ -30,19 +30,19 @@ const NO_ITEM: Digest = Digest(0);
 
 /// The released items.
 #[derive(Debug, Clone)]
-pub struct ReleasedSet(Form);
+pub struct ReleasedSet(SetForm);
 
 #[derive(Debug, Clone)]
-enum Form {
+enum SetForm {
     /// The items themselves, shared by the tasks of a process.
-    List(Arc<Decisions>),
+    List(Arc<DigestSet>),
     /// A filter that the items pass, and the other items of the table that pass it.
     Filter { bloom: Bloom, false_positives: DigestSet },
 }
 
 impl Default for ReleasedSet {
     fn default() -> Self {
-        Self(Form::List(Arc::default()))
+        Self(SetForm::List(Arc::default()))
     }
 }
 
@@ -68,7 +68,7 @@ impl ReleasedSet {
 
     /// A list of these items.
     pub(crate) fn list(items: &[Digest]) -> Self {
-        Self(Form::List(Arc::new(items.iter().map(|item| (*item, 0)).collect())))
+        Self(SetForm::List(Arc::new(items.iter().copied().collect())))
     }
 
     /// Read a packed set; no bytes are the empty set.
@@ -78,7 +78,10 @@ impl ReleasedSet {
     pub fn unpack(packed: &[u8]) -> Result<Self> {
         match packed {
             [] => Ok(Self::default()),
-            [LIST, items @ ..] => Ok(Self(Form::List(Decisions::unpack(items)?.into()))),
+            [LIST, items @ ..] => {
+                let items = Decisions::each(items)?.map(|(item, _)| item);
+                Ok(Self(SetForm::List(Arc::new(items.collect()))))
+            }
             [FILTER, probes, rest @ ..] => unpack_filter(*probes, rest).map(Self),
             _ => Err(DAMAGED),
         }
@@ -86,29 +89,31 @@ impl ReleasedSet {
 
     pub(crate) fn contains(&self, item: Digest) -> bool {
         match &self.0 {
-            Form::List(items) => items.contains(item),
-            Form::Filter { bloom, false_positives } => bloom.passes(item) && !false_positives.contains(&item),
+            SetForm::List(items) => items.contains(&item),
+            SetForm::Filter { bloom, false_positives } => {
+                bloom.passes(item) && !false_positives.contains(&item)
+            }
         }
     }
 
     /// Whether the set has this item. A list gives each item once. A filter cannot remove items, and answers as before.
     pub(crate) fn take(&mut self, item: Digest) -> bool {
         match &mut self.0 {
-            Form::List(items) => items.contains(item) && Arc::make_mut(items).take(item).is_some(),
-            Form::Filter { .. } => self.contains(item),
+            SetForm::List(items) => items.contains(&item) && Arc::make_mut(items).remove(&item),
+            SetForm::Filter { .. } => self.contains(item),
         }
     }
 
     /// Whether no item is left in a list. A filter never says so.
     pub(crate) fn is_empty(&self) -> bool {
         match &self.0 {
-            Form::List(items) => items.is_empty(),
-            Form::Filter { .. } => false,
+            SetForm::List(items) => items.is_empty(),
+            SetForm::Filter { .. } => false,
         }
     }
 }
 
-fn unpack_filter(probes: u8, packed: &[u8]) -> Result<Form> {
+fn unpack_filter(probes: u8, packed: &[u8]) -> Result<SetForm> {
     let (bytes, rest) = packed.split_first_chunk().ok_or(DAMAGED)?;
     let bytes = usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| DAMAGED)?;
     let (bits, mut rest) = rest.split_at_checked(bytes).ok_or(DAMAGED)?;
@@ -119,7 +124,7 @@ fn unpack_filter(probes: u8, packed: &[u8]) -> Result<Form> {
     while !rest.is_empty() {
         false_positives.insert(take_digest(&mut rest)?);
     }
-    Ok(Form::Filter { bloom: Bloom { probes, bits: bits.into() }, false_positives })
+    Ok(SetForm::Filter { bloom: Bloom { probes, bits: bits.into() }, false_positives })
 }
 
 #[cfg(test)]

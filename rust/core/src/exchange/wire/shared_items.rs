@@ -13,6 +13,7 @@ use dpsel_exact::numeric::widths::{codes, index};
 use dpsel_exact::random::Digest;
 
 use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
+use crate::weighting::FULL_IMPORTANCE;
 
 /// What a part has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +108,8 @@ impl SharedStates {
         };
         let (importances, rest) = rest.as_chunks();
         let importances: Vec<u16> = importances.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
-        if rest.is_empty() && importances.len() == items as usize {
+        let are_sound = importances.iter().all(|importance| *importance <= FULL_IMPORTANCE);
+        if rest.is_empty() && importances.len() == items as usize && are_sound {
             Ok(Self { digests, importances })
         } else {
             Err(CORRUPT)
@@ -143,14 +145,18 @@ mod tests {
         }
 
         #[test]
-        fn states_survive(importances: Vec<u16>, with_digests: bool) {
+        fn states_survive(importances in prop::collection::vec(0..=FULL_IMPORTANCE, 0..50), with_digests: bool) {
             let digests = with_digests.then(|| (0..importances.len() as u128).map(Digest).collect());
             let states = SharedStates { digests, importances };
-            let packed = states.pack();
+            let mut packed = states.pack();
             for len in 0..packed.len() {
                 prop_assert!(SharedStates::unpack(&packed[..len]).is_err());
             }
-            prop_assert_eq!(SharedStates::unpack(&packed).unwrap(), states);
+            prop_assert_eq!(SharedStates::unpack(&packed).unwrap(), states.clone());
+            if let Some(last) = packed.last_mut() && !states.importances.is_empty() {
+                *last = 2;
+                prop_assert!(SharedStates::unpack(&packed).is_err());
+            }
         }
 
         #[test]

@@ -23,10 +23,10 @@ proptest! {
     #[test]
     fn user_counts_survive(counts in prop::collection::vec((any::<u128>(), 1_u32..300), 0..50), number in 1_u32..9) {
         let items = counts.iter().map(|(item, users)| (Digest(*item), *users));
-        let packed = pack_user_counts(items, Partitions::new(number).unwrap());
+        let packed = pack_user_counts(items, Buckets::new(number).unwrap());
         let (mut found, mut targets) = (Vec::new(), Vec::new());
         for batch in packed.into_batches().unwrap() {
-            for (target, packed) in partitioned_values(&batch).unwrap() {
+            for (target, packed) in bucketed_values(&batch).unwrap() {
                 targets.push(target);
                 unpack_user_counts(packed, &mut found).unwrap();
             }

@@ -8,33 +8,33 @@ use std::sync::Arc;
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
-use super::batches::PartitionedValues;
-use super::by_digest::{HashedMap, add_up};
+use super::batches::BucketedValues;
+use super::buckets::Buckets;
 use super::bytes::{CORRUPT, push_integer, take_integer, take_u32};
-use super::partitions::Partitions;
+use super::digest_maps::{HashedMap, add_up};
 
-/// The item hash: 32 bits of a digest that do not decide its partition.
+/// The item hash: 32 bits of a digest that do not decide its bucket.
 pub(crate) fn item_hash(item: Digest) -> u32 {
     (item.0 >> 96) as u32
 }
 
-/// Pack the user counts of items, by item hash. Their partitions are negative, to tell them from partitions of users:
+/// Pack the user counts of items, by item hash. Their buckets are negative, to tell them from buckets of users:
 /// -1, -2, and so on.
 pub(crate) fn pack_user_counts(
     counts: impl Iterator<Item = (Digest, u32)>,
-    partitions: Partitions,
-) -> PartitionedValues {
+    buckets: Buckets,
+) -> BucketedValues {
     let mut counts: Vec<(u32, u32)> = counts.map(|(item, users)| (item_hash(item), users)).collect();
     add_up(&mut counts);
-    let mut made = PartitionedValues::default();
-    let partition = |(hash, _): &(u32, u32)| partitions.of_bits(*hash);
-    for group in counts.chunk_by(|a, b| partition(a) == partition(b)) {
+    let mut made = BucketedValues::default();
+    let bucket = |(hash, _): &(u32, u32)| buckets.of_bits(*hash);
+    for group in counts.chunk_by(|a, b| bucket(a) == bucket(b)) {
         let (mut packed, mut before) = (Vec::new(), 0);
         for &(hash, users) in group {
             push_count(hash - before, users, &mut packed);
             before = hash;
         }
-        made.push(-1 - partition(&group[0]), packed);
+        made.push(-1 - bucket(&group[0]), packed);
     }
     made
 }

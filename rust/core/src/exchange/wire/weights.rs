@@ -3,9 +3,9 @@
 use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
 
-use super::batches::PartitionedValues;
+use super::batches::BucketedValues;
+use super::buckets::{Buckets, TO_DRIVER};
 use super::bytes::{VALUE_BYTES, push_digest, push_integer, take_digest, take_integer};
-use super::partitions::{Partitions, TO_DRIVER};
 
 /// Append one packed weight.
 pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
@@ -24,36 +24,34 @@ pub(crate) fn unpack_weights(mut packed: &[u8], weights: &mut Vec<(Digest, u64)>
     Ok(())
 }
 
-/// Pack weights by the partitions of their items.
-pub(crate) fn pack_by_partition(weights: Vec<(Digest, u64)>, partitions: Partitions) -> PartitionedValues {
-    let with_partition = weights.into_iter().map(|(item, weight)| (partitions.of(item), item, weight));
-    let mut order: Vec<(i32, Digest, u64)> = with_partition.collect();
-    order.sort_unstable_by_key(|(partition, ..)| *partition);
-    let mut made = PartitionedValues::default();
+/// Pack weights by the buckets of their items.
+pub(crate) fn pack_by_bucket(weights: Vec<(Digest, u64)>, buckets: Buckets) -> BucketedValues {
+    let with_bucket = weights.into_iter().map(|(item, weight)| (buckets.of(item), item, weight));
+    let mut order: Vec<(i32, Digest, u64)> = with_bucket.collect();
+    order.sort_unstable_by_key(|(bucket, ..)| *bucket);
+    let mut made = BucketedValues::default();
     for group in order.chunk_by(|a, b| a.0 == b.0) {
-        let mut packed = Vec::new();
-        for &(partition, item, weight) in group {
-            push_weight(item, weight, &mut packed);
-            if packed.len() >= VALUE_BYTES {
-                made.push(partition, std::mem::take(&mut packed));
-            }
-        }
-        made.push(group[0].0, packed);
+        push_all(group[0].0, group.iter().map(|(_, item, weight)| (*item, *weight)), &mut made);
     }
     made
 }
 
 /// Pack weights for the driver.
-pub(crate) fn pack_for_driver(weights: &[(Digest, u64)]) -> PartitionedValues {
-    let (mut made, mut packed) = (PartitionedValues::default(), Vec::new());
-    for &(item, weight) in weights {
+pub(crate) fn pack_for_driver(weights: &[(Digest, u64)]) -> BucketedValues {
+    let mut made = BucketedValues::default();
+    push_all(TO_DRIVER, weights.iter().copied(), &mut made);
+    made
+}
+
+fn push_all(bucket: i32, weights: impl Iterator<Item = (Digest, u64)>, made: &mut BucketedValues) {
+    let mut packed = Vec::new();
+    for (item, weight) in weights {
         push_weight(item, weight, &mut packed);
         if packed.len() >= VALUE_BYTES {
-            made.push(TO_DRIVER, std::mem::take(&mut packed));
+            made.push(bucket, std::mem::take(&mut packed));
         }
     }
     if !packed.is_empty() {
-        made.push(TO_DRIVER, packed);
+        made.push(bucket, packed);
     }
-    made
 }

@@ -9,7 +9,7 @@ use dpsel_exact::Result;
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use serde::{Deserialize, Serialize};
 
-use super::beside::one_more_round;
+use super::budget_split::one_more_round;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::CountedUsers;

@@ -11,7 +11,7 @@ use dpsel_exact::noise::Noise;
 use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
+use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::CountedUsers;

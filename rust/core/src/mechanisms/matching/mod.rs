@@ -13,7 +13,7 @@ use dpsel_exact::numeric::{mul_down, sub_down};
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
+use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::CountedUsers;

@@ -9,7 +9,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::beside::apart;
+use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::CountedUsers;

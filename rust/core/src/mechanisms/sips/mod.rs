@@ -13,7 +13,7 @@ use dpsel_exact::numeric::{Interval, div_up, mul_down, mul_up, sqrt_down};
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::beside::of_step;
+use super::budget_split::of_step;
 use super::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use self::checked::Asked;
 use self::noise::{RoundNoise, fraction};
-use self::steering::{Steering, steering};
-use super::beside::{apart, delta_factor};
+use self::steering::{ScoreBounds, steering};
+use super::budget_split::{apart, delta_factor};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::{CountNoise, CountedUsers, Paid};
@@ -108,7 +108,7 @@ fn rounds(bound: L0Bound, shares: &[u32], noise: &RoundNoise, publish: &Publish)
     let mut spent = 0;
     let round = |(share, sigma): (&u32, &f64)| {
         spent += share;
-        let Steering { futility_bound, expected_path, target, settled_bound } =
+        let ScoreBounds { futility_bound, expected_path, target, settled_bound } =
             steering(publish.threshold.value(), noise.total.hi(), fraction(spent));
         let noise = gaussian_noise(Weighting::EqualL2, bound, *sigma)?;
         let publish = (spent == SHARES).then(|| publish.clone());

@@ -14,7 +14,7 @@ const MARGIN: f64 = 2.0;
 const SETTLED: f64 = 8.0;
 
 /// The bounds of the scores after a part of the budget, in grid steps.
-pub(super) struct Steering {
+pub(super) struct ScoreBounds {
     pub(super) futility_bound: i64,
     pub(super) expected_path: i64,
     pub(super) target: i64,
@@ -23,12 +23,12 @@ pub(super) struct Steering {
 
 /// The bounds for a threshold and all noise of a score, both in units, after the part `spent` of the budget.
 #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-pub(super) fn steering(threshold: f64, sigma: f64, spent: f64) -> Steering {
+pub(super) fn steering(threshold: f64, sigma: f64, spent: f64) -> ScoreBounds {
     let units = |weight: f64| (weight * UNIT as f64).round() as i64;
     let left = 1.0 - spent;
     let expected_path = threshold * libm::pow(spent, GROWTH);
     let futility_bound = expected_path - FUTILITY * sigma * (spent * left).sqrt();
-    Steering {
+    ScoreBounds {
         futility_bound: units(futility_bound),
         expected_path: units(expected_path),
         target: units(threshold + MARGIN * sigma * left.sqrt()),
@@ -42,9 +42,9 @@ mod tests {
 
     #[test]
     fn steering_ends_at_the_threshold() {
-        let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 1.0);
+        let ScoreBounds { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 1.0);
         assert_eq!([futility_bound, expected_path, target, settled_bound - (16 << 30)], [12 << 30; 4]);
-        let Steering { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 0.25);
+        let ScoreBounds { futility_bound, expected_path, target, settled_bound } = steering(12.0, 2.0, 0.25);
         assert!(futility_bound < 0 && expected_path == 3 << 29);
         assert!(target > 15 << 30 && settled_bound == 28 << 30);
     }

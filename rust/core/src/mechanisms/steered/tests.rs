@@ -6,7 +6,7 @@ use dpsel_exact::numeric::UNIT;
 use super::*;
 use crate::rounds::NoiseCheck;
 use crate::threshold::calibration::noise_tail;
-use crate::weighting::{Budget, Budgets};
+use crate::weighting::{Allowance, Allowances};
 
 fn scoring(calibration: &Calibration) -> (Vec<&Scoring>, &Publish) {
     calibration.scoring().unwrap()
@@ -121,7 +121,7 @@ fn users_give_every_item_a_weight_in_the_first_round() {
     assert!(gives_weight_first(&size(1 << 20, 1 << 19, 1), &shares));
     assert!(!gives_weight_first(&size(1 << 20, (1 << 19) - 256, 1), &shares));
     assert!(gives_weight_first(&size(1 << 20, 0, 0), &shares), "nothing in any round");
-    let first = Budgets::new(vec![(1 << 20, Budget::new(1 << 19, 1))]).in_round(shares[0])[0];
+    let first = Allowances::new(vec![(1 << 20, Allowance::new(1 << 19, 1))]).in_round(shares[0])[0];
     assert!(first.spread((1 << 20) * 256 * 256).uncapped(256) >= 1);
 }
 

@@ -5,9 +5,9 @@ use dpsel_rows::runtime::Control;
 
 use super::items::ItemBlock;
 use super::round::BlockRound;
-use super::shared::Shared;
+use super::shared_table::SharedTable;
 use super::users::UserBlock;
-use crate::rounds::selected::Released;
+use crate::rounds::selection::Released;
 
 /// Released items: those that one user alone keeps, and shared ones by slot.
 pub(crate) type AloneAndShared<N> = (Vec<Released<N>>, Vec<Released<u32>>);
@@ -31,23 +31,23 @@ pub(crate) trait Blocks<B> {
 #[derive(Debug)]
 pub(crate) struct Driver<I> {
     rounds: std::vec::IntoIter<BlockRound>,
-    shared: Shared,
+    shared: SharedTable,
     items: I,
 }
 
 impl<I: Blocks<ItemBlock>> Driver<I> {
     /// Before the first of these rounds. The items are blocks before the first round, of all slots.
-    pub(crate) fn new(rounds: Vec<BlockRound>, shared: Shared, items: I) -> Self {
+    pub(crate) fn new(rounds: Vec<BlockRound>, shared: SharedTable, items: I) -> Self {
         Self { rounds: rounds.into_iter(), shared, items }
     }
 
     /// What users need to know of shared items in the next round.
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &SharedTable {
         &self.shared
     }
 
     /// The same, to add what users give.
-    pub(crate) fn shared_mut(&mut self) -> &mut Shared {
+    pub(crate) fn shared_mut(&mut self) -> &mut SharedTable {
         &mut self.shared
     }
 
@@ -57,7 +57,7 @@ impl<I: Blocks<ItemBlock>> Driver<I> {
     }
 
     /// The shared items, when no round is left.
-    pub(crate) fn into_parts(self) -> (Shared, I) {
+    pub(crate) fn into_parts(self) -> (SharedTable, I) {
         (self.shared, self.items)
     }
 

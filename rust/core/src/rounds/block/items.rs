@@ -8,14 +8,14 @@ use dpsel_exact::random::Digest;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::Zeroize;
 
-use super::deciding::{Known, Noises};
-use super::packing::{Block, DAMAGED, ended, push, push_number, take, take_number};
+use super::bytes::{DAMAGED, PackBlock, ended, push, push_number, take, take_number};
+use super::decisions::{Noises, TrackedItem};
 use super::round::BlockRound;
 use super::rows::LEAVE_AT;
-use super::shared::Shared;
+use super::shared_table::SharedTable;
 use super::sums::RANGE;
 use crate::rounds::decision::{ItemState, checked_weight};
-use crate::rounds::selected::Released;
+use crate::rounds::selection::Released;
 
 /// Items of a block at most: whole ranges.
 pub(crate) const BLOCK_ITEMS: usize = if cfg!(test) { RANGE } else { 1 << 13 };
@@ -41,7 +41,7 @@ struct SharedItem {
     state: ItemState,
 }
 
-impl Known for SharedItem {
+impl TrackedItem for SharedItem {
     fn weight(&self) -> Result<u64> {
         checked_weight(self.weight)
     }
@@ -87,7 +87,7 @@ impl ItemBlock {
     pub(crate) fn run(
         &mut self,
         round: &BlockRound,
-        shared: &Shared,
+        shared: &SharedTable,
         released: &mut Vec<Released<u32>>,
     ) -> Result<()> {
         let (sums, first) = (shared.sums(), self.first as usize);
@@ -148,7 +148,7 @@ impl ItemBlock {
     }
 }
 
-impl Block for ItemBlock {
+impl PackBlock for ItemBlock {
     fn pack_fixed(&self, packed: &mut Vec<u8>) {
         push_number(self.first as usize, packed);
         push_number(self.digests.len(), packed);
@@ -192,7 +192,7 @@ mod tests {
         let mut items = ItemBlock::new(RANGE, vec![Digest(7), Digest(u128::MAX), Digest(9)]);
         items.begin();
         items.histories[1] = History { noise: (-4).into(), exposure: 8 };
-        let shared = Shared::with(&[0; 3 * RANGE]);
+        let shared = SharedTable::with(&[0; 3 * RANGE]);
         items.histories[2].exposure = 1;
         items.leave(&shared.by_range().as_flattened()[RANGE..]);
         assert_eq!((&items.places[..], items.is_shorter()), (&[1, 2][..], true));

@@ -5,36 +5,36 @@
 //! norm of the round, and what one item gets over all rounds is at most the user's cap, both exactly.
 //!
 //! An item that one user alone keeps stands beside that user, in a [`UserBlock`]. The others are *shared* and have *slots*.
-//! Of a shared item the sum of its weights and its importance are in memory on every engine ([`Shared`]). What else is
+//! Of a shared item the sum of its weights and its importance are in memory on every engine ([`SharedTable`]). What else is
 //! known of it is in an [`ItemBlock`].
 //!
 //! The [`Driver`] has the order of the rounds: it says which round users give in, and decides the shared items when they
 //! have. Where blocks stand is the engine's matter ([`Blocks`]): in memory, on the disk, or in tasks of Spark.
 
-mod alone;
-mod alone_items;
-mod deciding;
+mod bytes;
+mod decisions;
 mod driver;
-mod filling;
-mod in_memory;
+mod filler;
 mod items;
-mod packing;
+mod lone_item;
+mod lone_items;
+mod memory;
 mod round;
 mod rows;
-mod shared;
+mod shared_table;
 mod sums;
 mod users;
 
-pub(super) use alone_items::BYTES as ALONE_BYTES;
+pub(crate) use bytes::PackBlock;
 pub(crate) use driver::{Blocks, Driver};
-pub(crate) use filling::Filling;
-pub(crate) use in_memory::InMemory;
+pub(crate) use filler::BlockFiller;
 pub(super) use items::BYTES as ITEM_BYTES;
 pub(crate) use items::{BLOCK_ITEMS, ItemBlock};
-pub(crate) use packing::Block;
+pub(super) use lone_items::BYTES as ALONE_BYTES;
+pub(crate) use memory::MemoryBlocks;
 pub(crate) use round::BlockRound;
 pub(super) use rows::{BYTES as ROW_BYTES, MOST_USERS};
-pub(crate) use shared::{MOST_SHARED, Shared};
+pub(crate) use shared_table::{MOST_SHARED, SharedTable};
 pub(super) use sums::{RANGE, THREAD_SLOTS};
 pub(super) use users::Kept;
 pub(crate) use users::UserBlock;

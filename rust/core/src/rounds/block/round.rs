@@ -5,12 +5,12 @@ use dpsel_exact::{Error, Result};
 
 use crate::rounds::calibration::Calibration;
 use crate::rounds::decision::ScoredRound;
-use crate::weighting::RoundBudget;
+use crate::weighting::RoundAllowance;
 
 /// What users may give in a round, and what decides its items.
 #[derive(Debug)]
 pub(crate) struct BlockRound {
-    budgets: Vec<RoundBudget>,
+    allowances: Vec<RoundAllowance>,
     pub(super) scored: ScoredRound,
     pub(super) words: Words,
 }
@@ -29,7 +29,7 @@ impl BlockRound {
         let (_, publish) = calibration.scoring().ok_or(Error::Internal("the rounds do not score"))?;
         let scored = ScoredRound::new(calibration, number, with_weights)?;
         Ok(Self {
-            budgets: publish.budgets().in_round(scored.share()),
+            allowances: publish.allowances().in_round(scored.share()),
             scored,
             words: Words::new(key, Purpose::Noise, number),
         })
@@ -49,10 +49,10 @@ impl BlockRound {
         self.scored.is_last()
     }
 
-    /// What a user may give whose budget is at this place.
+    /// What a user may give whose allowance is at this place.
     #[inline]
-    pub(super) fn budget(&self, place: u8) -> &RoundBudget {
-        // Otherwise: a user of more items than any budget is for.
-        self.budgets.get(usize::from(place)).unwrap_or(&RoundBudget::NOTHING)
+    pub(super) fn allowance(&self, place: u8) -> &RoundAllowance {
+        // Otherwise: a user of more items than any allowance is for.
+        self.allowances.get(usize::from(place)).unwrap_or(&RoundAllowance::NOTHING)
     }
 }

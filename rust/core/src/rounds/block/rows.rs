@@ -11,7 +11,7 @@ use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::packing::{DAMAGED, ended, push, push_number, take, take_number};
+use super::bytes::{DAMAGED, ended, push, push_number, take, take_number};
 use super::sums::{RANGE, SlotSums};
 use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
@@ -337,7 +337,7 @@ fn by_range(ends: &[[u32; 2]]) -> impl Iterator<Item = (usize, Range<usize>)> + 
 impl SharedRows {
     /// Let so many users give something.
     pub(super) fn give_at_least_once(&mut self, users: usize) {
-        let spread = crate::weighting::Budget::new(1 << 20, 1 << 19).in_round(1 << 16).spread(1 << 17);
+        let spread = crate::weighting::Allowance::new(1 << 20, 1 << 19).in_round(1 << 16).spread(1 << 17);
         self.given.begin_round(&self.rows, &vec![spread; users]);
     }
 

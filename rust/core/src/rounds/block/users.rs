@@ -3,21 +3,21 @@
 use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
 
-use super::alone_items::AloneItems;
-use super::packing::{Block, DAMAGED, ended, push, push_number, take, take_number};
+use super::bytes::{DAMAGED, PackBlock, ended, push, push_number, take, take_number};
+use super::lone_items::AloneItems;
 use super::round::BlockRound;
 use super::rows::SharedRows;
-use super::shared::Shared;
-use crate::rounds::selected::Released;
-use crate::weighting::{Budgets, Spread};
+use super::shared_table::SharedTable;
+use crate::rounds::selection::Released;
+use crate::weighting::{Allowances, Spread};
 
 /// Users with the items that they keep.
 ///
 /// `N` is what a released item is called beside its digest: in memory a code, and elsewhere nothing.
 #[derive(Debug, Default)]
 pub(crate) struct UserBlock<N = ()> {
-    /// The place of each user's budget.
-    budgets: Vec<u8>,
+    /// The place of each user's allowance.
+    allowances: Vec<u8>,
     /// Between rounds: the sum of the squared importances of the items that each user alone keeps.
     squares: Vec<u64>,
     /// The rows of items that other users keep, too.
@@ -29,8 +29,8 @@ pub(crate) struct UserBlock<N = ()> {
 /// What users keep, one user after the other.
 #[derive(Debug)]
 pub(in crate::rounds) struct Kept<'a, N> {
-    /// The place of each user's budget, as [`Budgets::short_place`].
-    pub(in crate::rounds) budgets: Vec<u8>,
+    /// The place of each user's allowance, as [`Allowances::short_place`].
+    pub(in crate::rounds) allowances: Vec<u8>,
     /// How many shared items each user has, and how many that it alone keeps.
     pub(in crate::rounds) lens: &'a [(u32, u32)],
     /// The slots of shared items.
@@ -41,12 +41,12 @@ pub(in crate::rounds) struct Kept<'a, N> {
 
 impl<N: Copy + Default> UserBlock<N> {
     /// These users, of which there are at most [`super::MOST_USERS`]. [`UserBlock::begin`] comes before the first round.
-    pub(in crate::rounds) fn new(kept: Kept<'_, N>, budgets: &Budgets) -> Self {
-        let Kept { budgets: places, lens, shared, alone } = kept;
-        let binds = places.iter().any(|place| budgets.binds(usize::from(*place)));
+    pub(in crate::rounds) fn new(kept: Kept<'_, N>, allowances: &Allowances) -> Self {
+        let Kept { allowances: places, lens, shared, alone } = kept;
+        let binds = places.iter().any(|place| allowances.binds(usize::from(*place)));
         let rows = SharedRows::new(shared, lens.iter().map(|(shared, _)| *shared as usize), binds);
         let alone = AloneItems::new(alone, lens.iter().map(|(_, alone)| *alone as usize));
-        Self { budgets: places, squares: Vec::new(), rows, alone, is_shorter: false }
+        Self { allowances: places, squares: Vec::new(), rows, alone, is_shorter: false }
     }
 
     /// Make room for what rounds make of items.
@@ -57,7 +57,7 @@ impl<N: Copy + Default> UserBlock<N> {
 
     fn find_squares(&mut self) {
         self.squares.clear();
-        self.squares.resize(self.budgets.len(), 0);
+        self.squares.resize(self.allowances.len(), 0);
         self.alone.add_squares(&mut self.squares);
     }
 
@@ -69,7 +69,7 @@ impl<N: Copy + Default> UserBlock<N> {
     pub(crate) fn run(
         &mut self,
         round: &BlockRound,
-        shared: &Shared,
+        shared: &SharedTable,
         released: &mut Vec<Released<N>>,
     ) -> Result<()> {
         let importances = shared.by_range();
@@ -77,9 +77,9 @@ impl<N: Copy + Default> UserBlock<N> {
             return Err(DAMAGED);
         }
         self.is_shorter |= self.rows.add_squares(importances, &mut self.squares);
-        let users = self.budgets.iter().zip(&mut self.squares);
+        let users = self.allowances.iter().zip(&mut self.squares);
         let spreads: Vec<Spread> =
-            users.map(|(place, squares)| round.budget(*place).spread(std::mem::take(squares))).collect();
+            users.map(|(place, squares)| round.allowance(*place).spread(std::mem::take(squares))).collect();
         self.is_shorter |= self.alone.run(&spreads, &mut self.squares, round, released)?;
         self.rows.give(importances, &spreads, shared.sums());
         Ok(())
@@ -90,15 +90,15 @@ impl<N: Copy + Default> UserBlock<N> {
     /// # Errors
     /// [`dpsel_exact::Error::Internal`] for an item without a slot, or later.
     pub(crate) fn renumber(&mut self, slots: &[u32]) -> Result<()> {
-        self.rows.renumber(slots, self.budgets.len())
+        self.rows.renumber(slots, self.allowances.len())
     }
 }
 
 /// Who holds what does not change. What users gave does, and what is known of items that one user alone holds.
-impl Block for UserBlock {
+impl PackBlock for UserBlock {
     fn pack_fixed(&self, packed: &mut Vec<u8>) {
-        push_number(self.budgets.len(), packed);
-        push(&self.budgets, packed);
+        push_number(self.allowances.len(), packed);
+        push(&self.allowances, packed);
         self.rows.pack_fixed(packed);
         self.alone.pack_fixed(packed);
     }
@@ -111,7 +111,7 @@ impl Block for UserBlock {
     fn read(&mut self, mut fixed: &[u8], changing: Option<&[u8]>) -> Result<()> {
         let users = take_number(&mut fixed)?;
         self.is_shorter = false;
-        take(&mut fixed, users, &mut self.budgets)?;
+        take(&mut fixed, users, &mut self.allowances)?;
         self.rows.read_fixed(&mut fixed, users)?;
         self.alone.read_fixed(&mut fixed, users)?;
         ended(fixed)?;
@@ -138,20 +138,20 @@ impl Block for UserBlock {
 mod tests {
     use super::*;
     use crate::rounds::block::sums::RANGE;
-    use crate::weighting::Budget;
+    use crate::weighting::Allowance;
 
     /// Three users: with shared items and others, with shared ones only, and with others only.
     fn block(binds: bool) -> UserBlock {
         let cap = if binds { 1 << 19 } else { 1 << 20 };
-        let budgets = Budgets::new(vec![(9, Budget::new(1 << 20, cap))]);
+        let allowances = Allowances::new(vec![(9, Allowance::new(1 << 20, cap))]);
         let alone = [5, 6, u128::MAX].map(Digest).to_vec();
         let kept = Kept {
-            budgets: vec![0; 3],
+            allowances: vec![0; 3],
             lens: &[(2, 2), (3, 0), (0, 1)],
             shared: &[7, 300, 7, 2, 301],
             alone: (vec![(); 3], alone),
         };
-        let mut block = UserBlock::new(kept, &budgets);
+        let mut block = UserBlock::new(kept, &allowances);
         block.begin();
         block
     }

@@ -15,17 +15,17 @@ use dpsel_rows::contributions::{ItemCode, Totals};
 use dpsel_rows::runtime::{Control, parallel};
 use users::InBlocks;
 
-use super::block::{ALONE_BYTES, BlockRound, Driver, ITEM_BYTES, InMemory, RANGE};
+use super::block::{ALONE_BYTES, BlockRound, Driver, ITEM_BYTES, MemoryBlocks, RANGE};
 use super::calibration::Calibration;
 use super::scoring::Publish;
-use super::selected::Selected;
+use super::selection::Selected;
 use crate::bounding::BoundedContributions;
 use crate::weighting::Drift;
 
 /// Bytes for each item code that one user alone keeps, or several: in the last case also the code of its slot.
 const BYTES: usize = ALONE_BYTES;
 const SHARED_BYTES: usize = size_of::<u32>() + ITEM_BYTES;
-/// Bytes for each user: the place of its budget, and where its items are and how many. When these are gone, the sum of its
+/// Bytes for each user: the place of its allowance, and where its items are and how many. When these are gone, the sum of its
 /// squares and what it gave in the first round.
 const USER_BYTES: usize = size_of::<u8>() + size_of::<u64>() + size_of::<Drift>();
 
@@ -58,10 +58,10 @@ pub(super) fn score_rounds(
     let rounds = BlockRound::all(calibration, with_weights, key)?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let InBlocks { users, items, shared, codes, keys, threads } =
-        InBlocks::new(pieces, vocabulary, &publish.budgets(), control);
-    let items = InMemory::new(items, parallel::threads_for(codes.len(), control), None);
+        InBlocks::new(pieces, vocabulary, &publish.allowances(), control);
+    let items = MemoryBlocks::new(items, parallel::threads_for(codes.len(), control), None);
     let mut driver = Driver::new(rounds, shared, items);
-    let mut users = InMemory::new(users, threads, Some(control));
+    let mut users = MemoryBlocks::new(users, threads, Some(control));
     let (alone, shared) = driver.run(&mut users, control)?;
     let mut items = Vec::with_capacity(alone.len() + shared.len());
     items.extend(alone.into_iter().map(|found| found.renamed(ItemCode)));

@@ -18,18 +18,18 @@ const WORD: usize = u64::BITS as usize;
 
 /// The slots of items that several users keep.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct ItemSlots {
     /// A bit for each item code, set if several users keep the item, 64 in a word; and the number of bits in the words
     /// before it. This is small enough for the cache, where a slot for each code would not be.
     shared: Vec<(u64, u32)>,
     /// The slots of these items in the order of their codes. One entry more is at the end, so that there is a first one:
-    /// [`Slots::separate`] reads it for items without a slot.
+    /// [`ItemSlots::separate`] reads it for items without a slot.
     by_code: Vec<u32>,
     /// The code of each slot.
     codes: Vec<u32>,
 }
 
-impl Slots {
+impl ItemSlots {
     /// Give a slot to each item that several users keep. Codes are below `bound`.
     pub(super) fn assign(pieces: &[KeptPiece], bound: usize, threads: usize) -> Self {
         let users = count_users(pieces, bound, threads.min(COUNTING));
@@ -147,7 +147,7 @@ mod tests {
             .flatten()
             .for_each(|item| users[*item as usize] += 1);
         for threads in [1, 3] {
-            let slots = Slots::assign(&pieces, bound, threads);
+            let slots = ItemSlots::assign(&pieces, bound, threads);
             let of_slots: Vec<usize> = slots.codes().iter().map(|code| users[*code as usize]).collect();
             assert_eq!(slots.codes().len(), users.iter().filter(|users| **users > 1).count());
             assert!(

@@ -13,13 +13,13 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::rounds::block::UserBlock;
-use crate::rounds::block::{Shared, THREAD_SLOTS};
-use crate::rounds::decision::{ItemState, Outcome, ScoredRound};
-use crate::rounds::selected::Released;
+use crate::rounds::block::{SharedTable, THREAD_SLOTS};
+use crate::rounds::decision::{ItemOutcome, ItemState, ScoredRound};
+use crate::rounds::selection::Released;
 use crate::rounds::{NoiseCheck, Round, Rule, Scoring, UserSize};
 use dpsel_exact::numeric::UNIT;
 
-use crate::weighting::{Budget, Drift, FULL_IMPORTANCE, SHARES, Weighting};
+use crate::weighting::{Allowance, Drift, FULL_IMPORTANCE, SHARES, Weighting};
 
 type Table = Vec<(u64, u64)>;
 
@@ -37,7 +37,7 @@ fn kept_items(contributions: &BoundedContributions) -> Vec<Vec<u32>> {
 }
 
 /// Rounds in which items are abandoned and settled. Users of one item have no cap that binds, and users of more than
-/// `largest` items have no budget.
+/// `largest` items have no allowance.
 fn rounds(sigma: f64, threshold: i64, (rounds, largest): (u32, u32)) -> Calibration {
     let threshold = threshold * UNIT.cast_signed() / 8;
     let size = |items, cap| UserSize { items, norm: UNIT, cap };
@@ -75,7 +75,7 @@ struct Found {
 /// The rounds by their definition.
 fn by_definition(contributions: &BoundedContributions, calibration: &Calibration) -> Found {
     let (scored, publish) = calibration.scoring().unwrap();
-    let (budgets, users) = (publish.budgets(), kept_items(contributions));
+    let (allowances, users) = (publish.allowances(), kept_items(contributions));
     let mut drifts: BTreeMap<(usize, u32), Drift> = BTreeMap::new();
     let held = users.iter().flatten().map(|item| (*item, (0, ItemState::default())));
     let mut items: BTreeMap<u32, (u64, ItemState)> = held.collect();
@@ -84,9 +84,9 @@ fn by_definition(contributions: &BoundedContributions, calibration: &Calibration
         let before: BTreeMap<u32, u16> =
             items.iter().map(|(item, (_, state))| (*item, state.importance)).collect();
         for (user, kept) in users.iter().enumerate() {
-            let in_round = budgets.in_round(round.share);
-            let Some(budget) = in_round.get(budgets.place(kept.len())) else { continue };
-            let spread = budget.spread(kept.iter().map(|item| u64::from(before[item]).pow(2)).sum());
+            let in_round = allowances.in_round(round.share);
+            let Some(allowance) = in_round.get(allowances.place(kept.len())) else { continue };
+            let spread = allowance.spread(kept.iter().map(|item| u64::from(before[item]).pow(2)).sum());
             for item in kept {
                 let weight = spread.weight(before[item], drifts.entry((user, *item)).or_default());
                 found.capped += usize::from(weight < spread.uncapped(before[item]));
@@ -102,9 +102,9 @@ fn by_definition(contributions: &BoundedContributions, calibration: &Calibration
             }
             decider.noises(&[words.word(digest)], &mut noises);
             match decider.decide(*state, *weight, noises[0]) {
-                Outcome::Released(noisy) => found.released.push((*item, digest, noisy)),
-                Outcome::Abandoned => *state = ItemState::ABANDONED,
-                Outcome::Kept(next) => *state = next,
+                ItemOutcome::Released(noisy) => found.released.push((*item, digest, noisy)),
+                ItemOutcome::Abandoned => *state = ItemState::ABANDONED,
+                ItemOutcome::Kept(next) => *state = next,
             }
         }
         if number + 2 == u32::try_from(scored.len()).unwrap() {
@@ -194,12 +194,12 @@ fn importance(code: usize, round: u32) -> u16 {
 }
 
 /// The sums after each round by code, one user after the other.
-fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>>, usize) {
+fn plain_sums(users: &[Vec<u32>], codes: usize, allowance: Allowance) -> (Vec<Vec<u64>>, usize) {
     let mut drifts: Vec<Vec<Drift>> = users.iter().map(|items| vec![0; items.len()]).collect();
     let (mut sums, mut capped) = (vec![0_u64; codes], 0);
     let mut by_round = Vec::new();
     for round in 0..ROUNDS {
-        let in_round = budget.in_round(SHARES / ROUNDS);
+        let in_round = allowance.in_round(SHARES / ROUNDS);
         for (items, drifts) in users.iter().zip(&mut drifts) {
             let importances: Vec<u16> = items.iter().map(|item| importance(*item as usize, round)).collect();
             let spread = in_round.spread(importances.iter().map(|of| u64::from(*of).pow(2)).sum());
@@ -216,10 +216,10 @@ fn plain_sums(users: &[Vec<u32>], codes: usize, budget: Budget) -> (Vec<Vec<u64>
 
 #[test]
 fn threads_add_up_the_weights_of_shared_items() {
-    let budget = Budget::new(UNIT, CAP);
+    let allowance = Allowance::new(UNIT, CAP);
     let contributions = pairs();
     let users = kept_items(&contributions);
-    let (expected, capped) = plain_sums(&users, contributions.vocabulary().code_bound(), budget);
+    let (expected, capped) = plain_sums(&users, contributions.vocabulary().code_bound(), allowance);
     assert!(capped > 100_000, "users reach their caps: {capped}");
     let mut calibration = rounds(1.0, 0, (ROUNDS, 1));
     if let Some(Round { rule: Rule::Scoring(Scoring { publish: Some(publish), .. }), .. }) =
@@ -227,13 +227,13 @@ fn threads_add_up_the_weights_of_shared_items() {
     {
         publish.sizes = vec![UserSize { items: u32::try_from(ITEMS).unwrap(), norm: UNIT, cap: CAP }];
     }
-    let budgets = calibration.scoring().unwrap().1.budgets();
+    let allowances = calibration.scoring().unwrap().1.allowances();
     for threads in [1, 3] {
         let control = Control::new(NonZeroUsize::new(threads), None);
         let (pieces, vocabulary) = pairs().into_kept_pieces();
-        let InBlocks { mut users, codes, .. } = InBlocks::new(pieces, vocabulary, &budgets, &control);
+        let InBlocks { mut users, codes, .. } = InBlocks::new(pieces, vocabulary, &allowances, &control);
         assert_eq!(codes.len() as u64, ITEMS);
-        let mut shared = Shared::new(codes.len(), (threads, THREAD_SLOTS));
+        let mut shared = SharedTable::new(codes.len(), (threads, THREAD_SLOTS));
         let rounds = BlockRound::all(&calibration, false, &key()).unwrap();
         for ((number, round), expected) in (0..).zip(&rounds).zip(&expected) {
             let importances: Vec<u16> = codes.iter().map(|code| importance(*code as usize, number)).collect();
@@ -271,7 +271,7 @@ fn rounds_charge_what_they_hold() {
             assert!(!suffices || control.held_memory() == 0);
         }
         // Of an item that one user keeps: code, digest, user and state. Of a shared one: code, digest, place, sum, noise,
-        // exposure and importance; of its rows slot, user and drift, in place of the item. Of a user: budget, squares and
+        // exposure and importance; of its rows slot, user and drift, in place of the item. Of a user: allowance, squares and
         // what it gave first.
         let in_use = |shared: usize, of_shared: usize| {
             (codes - shared) * (4 + 16 + 2 + 20)

@@ -6,19 +6,19 @@ use dpsel_rows::runtime::Control;
 use dpsel_rows::runtime::parallel::{self, Idle};
 
 use super::division::{KeptPart, divide_users, enough_rows};
-use super::slots::Slots;
+use super::slots::ItemSlots;
 use crate::bounding::KeptPiece;
 use crate::rounds::block::{
-    BLOCK_ITEMS, ItemBlock, Kept, MOST_USERS, RANGE, ROW_BYTES, Shared, THREAD_SLOTS, UserBlock,
+    BLOCK_ITEMS, ItemBlock, Kept, MOST_USERS, RANGE, ROW_BYTES, SharedTable, THREAD_SLOTS, UserBlock,
 };
-use crate::weighting::Budgets;
+use crate::weighting::Allowances;
 
 /// Users and the items that they share, before the first round.
 #[derive(Debug)]
 pub(super) struct InBlocks {
     pub(super) users: Vec<UserBlock<u32>>,
     pub(super) items: Vec<ItemBlock>,
-    pub(super) shared: Shared,
+    pub(super) shared: SharedTable,
     /// The code of each slot.
     pub(super) codes: Vec<u32>,
     pub(super) keys: Keys,
@@ -54,12 +54,12 @@ impl InBlocks {
     pub(super) fn new(
         pieces: Vec<KeptPiece>,
         vocabulary: Vocabulary,
-        budgets: &Budgets,
+        allowances: &Allowances,
         control: &Control,
     ) -> Self {
         let rows = pieces.iter().flat_map(KeptPiece::items_by_user).map(<[u32]>::len).sum();
         let threads = parallel::threads_for(rows, control);
-        let slots = Slots::assign(&pieces, vocabulary.code_bound(), threads);
+        let slots = ItemSlots::assign(&pieces, vocabulary.code_bound(), threads);
         let digests = vocabulary.digests();
         let chunks = slots.codes().chunks(BLOCK_ITEMS).enumerate().collect();
         let mut items = parallel::map(threads, chunks, |(number, codes): (usize, &[u32])| {
@@ -68,7 +68,7 @@ impl InBlocks {
         let idle = Idle::default();
         let mut users = parallel::map(threads, divide_users(pieces, enough_rows(rows, threads)), |users| {
             let mut buffers = idle.take(Buffers::default);
-            let block = buffers.block(&users, &slots, (&digests, budgets));
+            let block = buffers.block(&users, &slots, (&digests, allowances));
             idle.put(buffers);
             block
         });
@@ -77,7 +77,7 @@ impl InBlocks {
         parallel::free(threads, digests);
         parallel::map(threads, users.iter_mut().collect(), UserBlock::begin);
         items.iter_mut().for_each(ItemBlock::begin);
-        let shared = Shared::new(codes.len(), (threads, THREAD_SLOTS));
+        let shared = SharedTable::new(codes.len(), (threads, THREAD_SLOTS));
         Self { users, items, shared, codes, keys, threads }
     }
 }
@@ -87,11 +87,11 @@ impl Buffers {
     fn block(
         &mut self,
         users: &KeptPart,
-        slots: &Slots,
-        (digests, budgets): (&Digests<'_>, &Budgets),
+        slots: &ItemSlots,
+        (digests, allowances): (&Digests<'_>, &Allowances),
     ) -> UserBlock<u32> {
         let Self { shared, alone } = self;
-        let places = users.items().map(|items| budgets.short_place(items.len())).collect();
+        let places = users.items().map(|items| allowances.short_place(items.len())).collect();
         let rows = users.rows();
         shared.resize(rows.max(shared.len()), 0);
         alone.resize(rows.max(alone.len()), 0);
@@ -106,6 +106,9 @@ impl Buffers {
         }
         let alone = &alone[..alone_end];
         let alone = (alone.to_vec(), digests.of(alone));
-        UserBlock::new(Kept { budgets: places, lens: &lens, shared: &shared[..shared_end], alone }, budgets)
+        UserBlock::new(
+            Kept { allowances: places, lens: &lens, shared: &shared[..shared_end], alone },
+            allowances,
+        )
     }
 }

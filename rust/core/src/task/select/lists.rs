@@ -10,7 +10,7 @@ use dpsel_rows::ingest::{ColumnLayout, PublicList, sorted};
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
-use crate::counting::Counted;
+use crate::counting::CountedItem;
 use crate::release::{PublicItems, with_public};
 
 /// The names of the lists in errors.
@@ -116,7 +116,7 @@ impl PublicLists {
     }
 
     /// The items that come out in any case, as they are counted in contributions that still have them.
-    pub(in crate::task) fn counted(&self, contributions: &Contributions) -> Vec<Counted> {
+    pub(in crate::task) fn counted(&self, contributions: &Contributions) -> Vec<CountedItem> {
         let listed = self.public_digests();
         let public: HashSet<Digest> = listed.iter().copied().collect();
         let vocabulary = &contributions.vocabulary;
@@ -125,7 +125,7 @@ impl PublicLists {
             .filter(|(_, item)| public.contains(item))
             .map(|(code, item)| (item, ItemCode(code)))
             .collect();
-        let counted = |digest| Counted { digest, code: codes.get(&digest).copied() };
+        let counted = |digest| CountedItem { digest, code: codes.get(&digest).copied() };
         listed.into_iter().map(counted).collect()
     }
 

@@ -7,15 +7,15 @@ use dpsel_rows::contributions;
 use dpsel_rows::ingest::{OpenSource, Source};
 use dpsel_rows::runtime::{Control, PHASES};
 
+use super::choices::Possible;
 use super::lists::PublicLists;
-use super::possible::Possible;
 use super::request::SelectRequest;
 use crate::look::{Quantile, noisy_users};
 use crate::release::{Beside, Numbers, publish_columns};
-use crate::task::calibrated::{CalibratedSelect, Enforced};
-use crate::task::held::{AfterRounds, Engine, Plan};
-use crate::task::in_memory::MemoryEngine;
+use crate::task::calibration::{CalibratedSelect, Enforced};
+use crate::task::engine::{AfterRounds, Engine, Plan};
 use crate::task::job::JobSpec;
+use crate::task::memory::MemoryEngine;
 use crate::task::report::{Release, Report};
 
 /// Reads the rows, runs the mechanism, and returns the release.

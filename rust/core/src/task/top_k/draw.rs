@@ -4,7 +4,7 @@ use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
 use super::request::{PublishedCounts, TopKRequest, too_few};
-use crate::task::calibrated::{Calibrated, CalibratedTopK};
+use crate::task::calibration::{Calibrated, CalibratedTopK};
 use crate::top_k::{Counts, Pick, Place, TopKCalibration, gaussian, laplace};
 
 /// Draw from counts: the place of each item of the answer, and its noisy count if asked for.

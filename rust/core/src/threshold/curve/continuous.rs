@@ -1,7 +1,7 @@
 //! The constraint of the L2 curve for weights that are not multiples of a quantum: straight lines join its table.
 //!
 //! Three conditions together bound the cost of a change of any size; `docs/algorithms/release_curves.md`, section 8,
-//! has the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced allowances, and straight
+//! has the proof. Pairs of entries at least [`LOCAL`] quanta apart satisfy slightly reduced leeways, and straight
 //! lines between entries cost the difference. The slope of the lines is bounded for smaller changes. The first line is
 //! a parabola, because near the weight 0 a small change has to cost its square.
 
@@ -31,7 +31,7 @@ const START_BITS: u32 = 24;
 /// Approximate Renyi differential privacy of one release, in both directions, for every change of weight.
 #[derive(Debug)]
 pub(super) struct Continuous {
-    /// The reduced allowances of changes of 0, 1, 2, ... quanta, for each point of the budget.
+    /// The reduced leeways of changes of 0, 1, 2, ... quanta, for each point of the budget.
     points: Vec<L2>,
     /// alpha - 1 and alpha - 2.
     order: f64,
@@ -123,7 +123,7 @@ impl Continuous {
     }
 }
 
-/// The allowances of a point for changes of up to `span` quanta, one of which has this square. They are reduced by the
+/// The leeways of a point for changes of up to `span` quanta, one of which has this square. They are reduced by the
 /// additional cost of a straight line between entries.
 fn reduced(alpha: f64, point: Point, square: Interval, span: usize) -> L2 {
     let order = Interval::point(alpha) - Interval::ONE;

@@ -6,9 +6,9 @@ use dpsel_exact::numeric::{Interval, mul_down};
 use super::probability::Probability;
 use super::table::Constraint;
 
-/// The allowance of a change: e^(epsilon a) - 1 for either direction and delta a, all rounded down.
+/// The leeway of a change: e^(epsilon a) - 1 for either direction and delta a, all rounded down.
 #[derive(Debug, Clone, Copy)]
-struct Allowance {
+struct L1Leeway {
     /// For adding weight.
     adding: f64,
     /// For removing it.
@@ -20,25 +20,23 @@ struct Allowance {
 #[derive(Debug)]
 pub(super) struct L1 {
     /// One for each number of quanta.
-    allowances: Vec<Allowance>,
+    leeways: Vec<L1Leeway>,
 }
 
 impl L1 {
     /// For changes of 0, 1, 2, ... quanta, of which each is a fraction of the sensitivity.
     pub(super) fn new(epsilon: f64, delta: f64, changes: &[f64]) -> Self {
-        let allowance = |&change: &f64| {
+        let leeway = |&change: &f64| {
             let growth = growth(mul_down(epsilon, change));
-            Allowance { adding: growth, removing: growth, delta: mul_down(delta, change).max(0.0) }
+            L1Leeway { adding: growth, removing: growth, delta: mul_down(delta, change).max(0.0) }
         };
-        Self { allowances: changes.iter().map(allowance).collect() }
+        Self { leeways: changes.iter().map(leeway).collect() }
     }
 
     /// For changes by one whole unit, with an epsilon for each direction.
     pub(super) fn one_unit(adding: f64, removing: f64, delta: f64) -> Self {
-        let none = Allowance { adding: 0.0, removing: 0.0, delta: 0.0 };
-        Self {
-            allowances: vec![none, Allowance { adding: growth(adding), removing: growth(removing), delta }],
-        }
+        let none = L1Leeway { adding: 0.0, removing: 0.0, delta: 0.0 };
+        Self { leeways: vec![none, L1Leeway { adding: growth(adding), removing: growth(removing), delta }] }
     }
 }
 
@@ -51,16 +49,16 @@ impl Constraint for L1 {
     /// p <= e^adding q + delta is p - q - delta <= (e^adding - 1) q, and 1 - q <= e^removing (1 - p) + delta is
     /// p - q - delta <= (e^removing - 1) (1 - p).
     fn holds(&self, entries: &[Probability], (first, last): (usize, usize), above: Probability) -> bool {
-        let (Allowance { adding, removing, delta }, below) =
-            (self.allowances[first], entries[entries.len() - last]);
+        let (L1Leeway { adding, removing, delta }, below) =
+            (self.leeways[first], entries[entries.len() - last]);
         let excess = (above.step_from(below) - Interval::point(delta)).hi();
         let (below, missing) = (below.value().lo().max(0.0), above.complement().lo().max(0.0));
         excess <= mul_down(adding, below).min(mul_down(removing, missing))
     }
 
     fn largest(&self, entries: &[Probability], change: usize) -> Probability {
-        let (Allowance { adding, removing, delta }, below) =
-            (self.allowances[change], entries[entries.len() - change]);
+        let (L1Leeway { adding, removing, delta }, below) =
+            (self.leeways[change], entries[entries.len() - change]);
         let risen = Probability::at_most(below.value().middle() * (1.0 + adding) + delta);
         let complement = (below.complement().middle() - delta) / (1.0 + removing);
         risen.min(Probability::with_complement(complement))

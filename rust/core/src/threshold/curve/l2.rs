@@ -6,9 +6,9 @@ use dpsel_exact::numeric::{Interval, mul_down};
 use super::probability::Probability;
 use super::table::Constraint;
 
-/// The allowance of a change.
+/// The leeway of a change.
 #[derive(Debug, Clone, Copy)]
-struct Allowance {
+struct L2Leeway {
     /// delta a^2, rounded down.
     delta: f64,
     /// (1 - delta a^2) (e^((alpha - 1) divergence a^2) - 1), rounded down.
@@ -21,7 +21,7 @@ pub(super) struct L2 {
     /// alpha - 1.
     order: Interval,
     /// One for each number of quanta.
-    allowances: Vec<Allowance>,
+    leeways: Vec<L2Leeway>,
 }
 
 impl L2 {
@@ -34,17 +34,17 @@ impl L2 {
     /// For changes of 0, 1, 2, ... quanta, of which each may cost a divergence and a delta.
     pub(super) fn allowing(alpha: f64, costs: impl Iterator<Item = (f64, f64)>) -> Self {
         let order = Interval::point(alpha) - Interval::ONE;
-        let allowance = |(divergence, delta): (f64, f64)| {
+        let leeway = |(divergence, delta): (f64, f64)| {
             let delta = delta.max(0.0);
             let growth = (order * Interval::point(divergence.max(0.0))).exp_m1();
-            Allowance { delta, moment: ((Interval::ONE - Interval::point(delta)) * growth).lo().max(0.0) }
+            L2Leeway { delta, moment: ((Interval::ONE - Interval::point(delta)) * growth).lo().max(0.0) }
         };
-        Self { order, allowances: costs.map(allowance).collect() }
+        Self { order, leeways: costs.map(leeway).collect() }
     }
 
     /// Upper bound of both moments of the pair (q + s, q), of which s >= 0 is the step and `left` is 1 - delta - q - s.
     ///
-    /// With u = ln(1 + s / q) and v = ln(1 + s / left), the two that must not exceed the allowance are
+    /// With u = ln(1 + s / q) and v = ln(1 + s / left), the two that must not exceed the leeway are
     /// (q + s) (e^(order u) - 1) + left (e^(-order v) - 1) and q (e^(-order u) - 1) + (left + s) (e^(order v) - 1).
     fn moments(&self, q: Interval, step: Interval, left: Interval) -> f64 {
         let power = |ratio: Interval| (self.order * ratio.ln_1p()).exp_m1();
@@ -69,12 +69,12 @@ impl L2 {
 impl L2 {
     /// The allowed approximation of a change.
     pub(super) fn delta(&self, change: usize) -> f64 {
-        self.allowances[change].delta
+        self.leeways[change].delta
     }
 
     /// Whether two probabilities are certainly close enough for a change, in both directions.
     pub(super) fn allows(&self, change: usize, below: Probability, above: Probability) -> bool {
-        let Allowance { delta, moment } = self.allowances[change];
+        let L2Leeway { delta, moment } = self.leeways[change];
         let step = above.step_from(below) - Interval::point(delta);
         if step.hi() <= 0.0 {
             return true;
@@ -89,7 +89,7 @@ impl L2 {
 
     /// About the largest probability that is close enough to `below` for a change: a proposal.
     pub(super) fn most(&self, change: usize, below: Probability) -> Probability {
-        let Allowance { delta, moment } = self.allowances[change];
+        let L2Leeway { delta, moment } = self.leeways[change];
         if moment <= 0.0 {
             return below.raised(delta);
         }

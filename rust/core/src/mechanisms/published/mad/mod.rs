@@ -11,7 +11,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};

@@ -14,7 +14,7 @@ use dpsel_exact::numeric::{Interval, add_up};
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve,
 };

@@ -11,7 +11,7 @@ use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::of_step;
+use crate::mechanisms::budget_split::of_step;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};

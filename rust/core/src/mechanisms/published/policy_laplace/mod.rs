@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::weighted_laplace::curve_rule;
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};

@@ -12,7 +12,7 @@ use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::rounds::{Calibration, Round, Rule};

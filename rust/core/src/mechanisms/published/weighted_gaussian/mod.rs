@@ -10,7 +10,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slac
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::of_step;
+use crate::mechanisms::budget_split::of_step;
 use crate::mechanisms::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};

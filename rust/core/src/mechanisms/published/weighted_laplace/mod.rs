@@ -12,7 +12,7 @@ use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
 use crate::counting::CountedUsers;
-use crate::mechanisms::beside::apart;
+use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
 use crate::rounds::{Calibration, Round, Rule};

@@ -53,17 +53,17 @@ fn check_points(curve: &Curve, alpha: u32, points: &[Point]) -> usize {
     let (table, quantum) = (probabilities(curve), curve.quantum);
     for change in 1..=usize::try_from(UNIT / quantum).unwrap() {
         let a = (change as u64 * quantum) as f64 / UNIT as f64;
-        let allowances: Vec<_> = points.iter().map(|point| allowance(alpha, *point, a)).collect();
+        let leeways: Vec<_> = points.iter().map(|point| leeway(alpha, *point, a)).collect();
         for (q, p) in table.iter().zip(&table[change.min(table.len() - 1)..]) {
             assert!(q <= p);
-            assert!(allowances.iter().any(|(d, allowed)| is_pair(alpha, q, p, d, allowed)), "{change}");
+            assert!(leeways.iter().any(|(d, allowed)| is_pair(alpha, q, p, d, allowed)), "{change}");
         }
     }
     table.len()
 }
 
 /// The approximation and the moment of a point for a change, in integers.
-fn allowance(alpha: u32, point: Point, a: f64) -> (BigInt, BigInt) {
+fn leeway(alpha: u32, point: Point, a: f64) -> (BigInt, BigInt) {
     let d = exact(mul_down(point.delta, a * a));
     let x = exact(mul_down(point.divergence, a * a) / 1024.0) * 1024 * (alpha - 1);
     let allowed = ((one() - &d) * exp_down(&x)) >> SCALE;

@@ -1,0 +1,84 @@
+//! What is in memory of shared items on every engine, by slot.
+
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use dpsel_exact::Result;
+use zeroize::Zeroize;
+
+use super::bytes::DAMAGED;
+use super::sums::{RANGE, SlotSums, THREAD_SLOTS};
+use crate::weighting::FULL_IMPORTANCE;
+
+/// The most shared items.
+pub(crate) const MOST_SHARED: usize = 1 << 31;
+
+/// The importance of each shared item, and the sum of its weights.
+#[derive(Debug)]
+pub(crate) struct SharedTable {
+    /// By range of slots; the last one is filled up.
+    importances: Vec<[AtomicU16; RANGE]>,
+    sums: SlotSums,
+}
+
+impl SharedTable {
+    /// So many items before the first round. With many slots, threads add up small sums for the first ones, together about
+    /// `first`.
+    pub(crate) fn new(slots: usize, (threads, first): (usize, usize)) -> Self {
+        let full = || std::array::from_fn(|_| AtomicU16::new(FULL_IMPORTANCE));
+        let importances = std::iter::repeat_with(full).take(slots.div_ceil(RANGE)).collect();
+        Self { importances, sums: SlotSums::new(slots, (threads, first)) }
+    }
+
+    /// As many items as there are importances, for one thread. Nobody has given to them.
+    pub(crate) fn with(importances: &[u16]) -> Self {
+        let shared = Self::new(importances.len(), (1, THREAD_SLOTS));
+        shared.steer(importances);
+        shared
+    }
+
+    /// Replace the importances.
+    pub(in crate::rounds) fn steer(&self, importances: &[u16]) {
+        for (known, importance) in self.importances.as_flattened().iter().zip(importances) {
+            known.store(*importance, Ordering::Relaxed);
+        }
+    }
+
+    /// The importance of each item.
+    pub(crate) fn importances(&self) -> impl Iterator<Item = u16> {
+        let known = self.importances.as_flattened().iter().take(self.sums.len());
+        known.map(|importance| importance.load(Ordering::Relaxed))
+    }
+
+    /// The importances by range.
+    pub(super) fn by_range(&self) -> &[[AtomicU16; RANGE]] {
+        &self.importances
+    }
+
+    pub(super) fn sums(&self) -> &SlotSums {
+        &self.sums
+    }
+
+    /// The sum of all weights of each item.
+    pub(crate) fn weights(&self) -> impl Iterator<Item = u64> {
+        (0..self.sums.len()).map(|slot| self.sums.weight(slot))
+    }
+
+    /// Add a weight.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Internal`] for an item that is not there.
+    pub(crate) fn add(&mut self, slot: usize, weight: u64) -> Result<()> {
+        self.sums.add(slot, weight).ok_or(DAMAGED)
+    }
+
+    /// Users have given: add up what each thread has.
+    pub(crate) fn add_up(&mut self) {
+        self.sums.merge();
+    }
+
+    /// Overwrite what is known.
+    pub(crate) fn wipe(&mut self) {
+        self.importances.as_flattened_mut().iter_mut().for_each(|importance| importance.get_mut().zeroize());
+        self.sums.wipe();
+    }
+}

@@ -1,0 +1,55 @@
+//! The requests between which a look at the data may choose, all of them calibrated before any row is read.
+
+use dpsel_exact::Result;
+use dpsel_rows::contributions::Totals;
+use dpsel_rows::runtime::Control;
+
+use super::request::SelectRequest;
+use crate::counting::Holdings;
+use crate::rounds;
+use crate::task::calibration::{Calibrated, CalibratedSelect};
+
+/// The request, or those between which a look chooses.
+pub(crate) struct Possible(Vec<CalibratedSelect>);
+
+impl Possible {
+    /// # Errors
+    /// As [`SelectRequest::calibrate`].
+    pub(crate) fn of(request: &SelectRequest) -> Result<Self> {
+        let calibrated = |possible: SelectRequest| {
+            let calibration = possible.calibrate_once()?;
+            Ok(Calibrated { request: possible, look: None, calibration })
+        };
+        Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
+    }
+
+    /// Each of them.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &CalibratedSelect> {
+        self.0.iter()
+    }
+
+    /// The most rounds that the mechanism may have.
+    pub(crate) fn most_rounds(&self) -> usize {
+        let rounds = self.each().map(|possible| possible.calibration.rounds.len());
+        rounds.max().unwrap_or(0) // Otherwise: no rounds.
+    }
+
+    /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have.
+    /// `public` is the number of public items.
+    pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
+        move |totals| {
+            let bytes = self.each().map(|possible| beside_rows(possible, totals, public, control));
+            bytes.max().unwrap_or(0) // Otherwise: no rounds.
+        }
+    }
+}
+
+fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
+    let Totals { users, codes, rows } = totals;
+    let rounds = rounds::bytes(&calibrated.calibration, totals, control);
+    calibrated.request.counts.map_or(rounds, |counts| {
+        // Rounds give their memory back before items are counted.
+        let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
+        Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
+    })
+}
