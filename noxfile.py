@@ -69,7 +69,7 @@ PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
 #: Tests and the module then share one build of all dependencies: their features would differ otherwise.
-SHARED = ("--features", "dpsel-core/as-in-tests")
+SHARED = ("--features", "dpsel-engines/as-in-tests")
 RUST = ("--workspace", *SHARED)
 
 

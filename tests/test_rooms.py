@@ -31,9 +31,8 @@ CRATES = {
         "release",
         "top_k",
         "task",
-        "exchange",
-        "disk",
     ],
+    "engines": ["exchange", "disk"],
 }
 
 

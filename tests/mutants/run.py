@@ -53,7 +53,7 @@ CRATES = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["default-
 QUICKLY = [f"--config=profile.dev.package.dpsel-{Path(crate).name}.opt-level=1" for crate in CRATES]
 #: Whatever is built, the dependencies are those of the repository: a crate without the binding has other
 #: features of Arrow, and everything would be built again.
-BINDING = ("-p", "dpsel-python", "--features", "dpsel-core/as-in-tests", *QUICKLY)
+BINDING = ("-p", "dpsel-python", "--features", "dpsel-engines/as-in-tests", *QUICKLY)
 
 
 class BrokenRunError(Exception):

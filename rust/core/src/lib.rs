@@ -14,8 +14,6 @@
 //! | [`release`] | released items become fresh columns and files |
 //! | [`top_k`] | draws of the items that most users hold |
 //! | [`task`] | select, count and top-k: one request, one report, one run |
-//! | [`exchange`] | the same stages in pieces, for engines that move rows |
-//! | [`disk`] | an engine that moves them to the disk of this machine |
 
 // A match on one of our enums names every variant, so that a new one is refused by the compiler and not granted what
 // the rest has. Only where Arrow's many types are written does an arm take the rest.
@@ -23,8 +21,6 @@
 
 pub mod bounding;
 pub mod counting;
-pub mod disk;
-pub mod exchange;
 pub mod look;
 pub mod mechanisms;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]

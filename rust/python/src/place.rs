@@ -3,8 +3,8 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
-use dpsel_core::disk;
 use dpsel_core::task::Request;
+use dpsel_engines::disk;
 use dpsel_exact::{Error, Result};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::scratch::ScratchSpace;

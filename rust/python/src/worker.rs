@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use dpsel_core::disk;
 use dpsel_core::task::{self, Outcome};
+use dpsel_engines::disk;
 use dpsel_exact::Error;
 use dpsel_rows::ingest::Source;
 use dpsel_rows::runtime::Control;

@@ -58,7 +58,7 @@ impl BoundedContributions {
     ///
     /// # Errors
     /// Interruption.
-    pub(crate) fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
+    pub fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
         let tally = control.tally(REMOVING, self.users());
         self.for_each_user(control, tally, |user, order| {
             user.remove(removed);
@@ -75,12 +75,14 @@ impl BoundedContributions {
     }
 
     /// Number of users.
-    pub(crate) fn users(&self) -> usize {
+    #[must_use]
+    pub fn users(&self) -> usize {
         self.contributions.users.len()
     }
 
     /// The keys and digests of the items.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+    #[must_use]
+    pub fn vocabulary(&self) -> &Vocabulary {
         &self.contributions.vocabulary
     }
 
@@ -96,17 +98,20 @@ impl BoundedContributions {
     }
 
     /// The most items a user keeps.
-    pub(crate) fn bound(&self) -> u32 {
+    #[must_use]
+    pub fn bound(&self) -> u32 {
         self.bound
     }
 
     /// Number of rows that were grouped.
-    pub(crate) fn rows(&self) -> usize {
+    #[must_use]
+    pub fn rows(&self) -> usize {
         self.contributions.rows
     }
 
     /// The number of threads that are worth starting.
-    pub(crate) fn threads(&self, control: &Control) -> usize {
+    #[must_use]
+    pub fn threads(&self, control: &Control) -> usize {
         parallel::threads_for(self.rows(), control)
     }
 
@@ -116,14 +121,16 @@ impl BoundedContributions {
     }
 
     /// The kept items of all users, to be read again and again.
-    pub(crate) fn kept(&self) -> KeptItems<'_> {
+    #[must_use]
+    pub fn kept(&self) -> KeptItems<'_> {
         let Contributions { starts, lens, pieces, .. } = &self.contributions;
         let pieces = pieces.iter().map(|piece| piece.items.as_slice()).collect();
         KeptItems { pieces, starts, lens, bound: self.bound }
     }
 
     /// The kept items of a user.
-    pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
+    #[must_use]
+    pub fn kept_items(&self, user: usize) -> &[u32] {
         let items = self.contributions.items_of(user);
         &items[..items.len().min(self.bound as usize)]
     }
@@ -164,7 +171,7 @@ impl BoundedContributions {
 
 /// The kept items of all users. The memory of each piece is looked up once, not for each user.
 #[derive(Debug)]
-pub(crate) struct KeptItems<'a> {
+pub struct KeptItems<'a> {
     pieces: Vec<&'a [u32]>,
     starts: &'a [Start],
     lens: &'a [u32],

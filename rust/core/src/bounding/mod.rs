@@ -8,8 +8,7 @@ mod priorities;
 #[cfg(test)]
 mod tests;
 
-pub use bounded::BoundedContributions;
-pub(crate) use bounded::KeptItems;
-pub(crate) use item_set::ItemSet;
+pub use bounded::{BoundedContributions, KeptItems};
+pub use item_set::ItemSet;
 pub(crate) use kept_piece::KeptPiece;
-pub(crate) use priorities::{AHEAD, Priorities};
+pub use priorities::{AHEAD, Priorities};

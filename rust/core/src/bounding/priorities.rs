@@ -6,20 +6,23 @@ use dpsel_exact::random::{
 
 /// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
 /// items. Four times D0 items are enough for all rounds of nearly every user.
-pub(crate) const AHEAD: usize = 4;
+pub const AHEAD: usize = 4;
 
 /// Puts items of a user in the order of PRF(key, "bound", user, item), whose words are distinct.
 #[derive(Debug, Clone)]
-pub(crate) struct Priorities(PairWords);
+pub struct Priorities(PairWords);
 
 impl Priorities {
-    pub(crate) fn new(key: &ReleaseKey) -> Self {
+    /// Those under a key.
+    /// Those under a key.
+    #[must_use]
+    pub fn new(key: &ReleaseKey) -> Self {
         Self(PairWords::new(key, Purpose::Bound))
     }
 
     /// Put the first `first` items by priority, or all if there are fewer, before the others, in this order. Returns
     /// how many items stand in order then, which may be somewhat more. `keyed` is a buffer.
-    pub(crate) fn order(
+    pub fn order(
         &self,
         user: Digest,
         items: &mut [u32],

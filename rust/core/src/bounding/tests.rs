@@ -41,7 +41,7 @@ proptest! {
             BoundedContributions::new(original, L0Bound::new(bound.into()).unwrap(), &key, &control).unwrap();
         let mut sizes = BTreeMap::new();
         for release in std::iter::once(Vec::new()).chain(releases) {
-            let mut released = ItemSet::new();
+            let mut released = ItemSet::default();
             let coins = (0..codes).zip(&release).filter(|(_, released)| **released);
             coins.for_each(|(code, _)| released.insert(ItemCode::from_index(code)));
             bounded.remove(&released, &control).unwrap();

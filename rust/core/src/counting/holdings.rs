@@ -14,8 +14,8 @@ use super::noise::CountNoise;
 /// An item whose users are counted: its digest, and its code if some user holds it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CountedItem {
-    pub(crate) digest: Digest,
-    pub(crate) code: Option<ItemCode>,
+    pub digest: Digest,
+    pub code: Option<ItemCode>,
 }
 
 /// The distinct items of each user, before any of them was removed or left out.
@@ -153,11 +153,7 @@ impl CountNoise {
     ///
     /// # Contract
     /// The noise of an item depends on the key and its digest alone.
-    pub(crate) fn noisy_counts(
-        &self,
-        sums: impl Iterator<Item = (Digest, u64)>,
-        key: &ReleaseKey,
-    ) -> Vec<i64> {
+    pub fn noisy_counts(&self, sums: impl Iterator<Item = (Digest, u64)>, key: &ReleaseKey) -> Vec<i64> {
         let words = Words::new(key, Purpose::Counts, 0);
         let law = NoisyThreshold::new(self.noise, Threshold::from_steps(0));
         sums.map(|(item, sum)| rounded(law.noisy_weight(capped(sum), words.word(item)))).collect()

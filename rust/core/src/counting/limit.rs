@@ -19,24 +19,28 @@ impl CountLimit {
     pub const MOST_ROWS: u32 = 1_000_000;
 
     /// Counts of users, or of up to `rows` rows of a user and an item.
-    pub(crate) fn new(items: L0Bound, rows: Option<u32>) -> Self {
+    #[must_use]
+    pub fn new(items: L0Bound, rows: Option<u32>) -> Self {
         // Otherwise: users are counted, each once.
         Self { items, rows: rows.unwrap_or(1).clamp(1, Self::MOST_ROWS) }
     }
 
     /// The items in which a user of most rows still counts whole.
-    pub(crate) fn items(self) -> L0Bound {
+    #[must_use]
+    pub fn items(self) -> L0Bound {
         self.items
     }
 
     /// What a user of so many rows of an item has there, before it is scaled.
-    pub(crate) fn rows(self, rows: usize) -> u32 {
+    #[must_use]
+    pub fn rows(self, rows: usize) -> u32 {
         // Otherwise: more than any limit.
         u32::try_from(rows).unwrap_or(u32::MAX).min(self.rows)
     }
 
     /// The most rows that have to be known of a user and an item.
-    pub(crate) fn most_rows(self) -> u32 {
+    #[must_use]
+    pub fn most_rows(self) -> u32 {
         self.rows
     }
 
@@ -60,7 +64,7 @@ impl CountLimit {
     /// # Contract
     /// `counted` has place and number of rows ([`CountLimit::rows`]) of all counted items of the user, each once. So the
     /// user has one norm for all of them.
-    pub(crate) fn each_addition<P>(
+    pub fn each_addition<P>(
         self,
         counted: impl Iterator<Item = (P, u32)> + Clone,
         mut add: impl FnMut(P, u64),

@@ -18,7 +18,7 @@ use dpsel_rows::contributions::Contributions;
 /// # Contract
 /// One user more or less changes one number by 1. Nothing but [`noisy_users`] may show them.
 #[must_use]
-pub(crate) fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec<u64> {
+pub fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec<u64> {
     let mut users = vec![0; sizes.len() + 1];
     for items in contributions.items_of_users().filter(|items| *items > 0) {
         users[sizes.partition_point(|size| *size < items)] += 1;

@@ -25,7 +25,8 @@ mechanisms_by_name! {
 
 impl MechanismSpec {
     /// Mechanisms for rows beyond memory, as one writes them: `Steered(reach=3)` and `Sips()`.
-    pub(crate) fn beyond_memory() -> [Self; 2] {
+    #[must_use]
+    pub fn beyond_memory() -> [Self; 2] {
         [Self::Steered(Steered { reach: 3, ..Steered::default() }), Self::Sips(Sips::default())]
     }
 

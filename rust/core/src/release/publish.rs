@@ -25,9 +25,9 @@ pub const PUBLIC_COLUMN: &str = "public";
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Beside<'a> {
     /// The noisy weight in grid steps.
-    pub(crate) weights: Option<&'a [i64]>,
+    pub weights: Option<&'a [i64]>,
     /// Its noisy number of users or rows.
-    pub(crate) numbers: Option<Numbers<'a>>,
+    pub numbers: Option<Numbers<'a>>,
 }
 
 /// A column of noisy numbers, of users or of rows.
@@ -47,8 +47,8 @@ impl<'a> Numbers<'a> {
 /// Items that come out in any case, sorted by their own values, with their noisy numbers if counts are asked for.
 #[derive(Debug)]
 pub(crate) struct PublicItems {
-    pub(crate) items: RecordBatch,
-    pub(crate) numbers: Option<Vec<i64>>,
+    pub items: RecordBatch,
+    pub numbers: Option<Vec<i64>>,
 }
 
 /// The released items together with items that come out in any case, sorted by their own values. A last column says

@@ -32,7 +32,8 @@ impl Calibration {
     }
 
     /// The rounds and the publication, if all rounds are scored and the last one publishes.
-    pub(crate) fn scoring(&self) -> Option<(Vec<&Scoring>, &Publish)> {
+    #[must_use]
+    pub fn scoring(&self) -> Option<(Vec<&Scoring>, &Publish)> {
         let rounds = self.rounds.iter().map(|round| round.rule.scoring()).collect::<Option<Vec<_>>>()?;
         let publish = rounds.last()?.publish.as_ref()?;
         Some((rounds, publish))

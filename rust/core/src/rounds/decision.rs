@@ -18,10 +18,10 @@ use crate::weighting::{FULL_IMPORTANCE, SHARES};
 
 /// The state of one item after the earlier rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ItemState {
+pub struct ItemState {
     /// The sum of the noise of all scored rounds, in grid steps. With the weight of these rounds it is the cumulative
     /// score.
-    pub(crate) noise: i64,
+    pub noise: i64,
     /// The sum of share times importance over the scored rounds.
     pub(crate) exposure: u32,
     /// The relative share of a user's weight that the item gets. An item of importance 0 is settled if it has exposure,
@@ -59,7 +59,7 @@ impl ItemState {
 
 /// The outcome of a round for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ItemOutcome {
+pub enum ItemOutcome {
     /// The item is released with this noisy weight in grid steps, or 0 if no noisy weight was asked for or drawn.
     Released(i64),
     /// The item is never released. Users give it no more weight.
@@ -84,7 +84,7 @@ pub(crate) fn checked_weight(weight: u64) -> Result<u64> {
 
 /// A round, ready to decide items.
 #[derive(Debug)]
-pub(crate) struct Decider {
+pub struct Decider {
     kind: DeciderKind,
     with_weights: bool,
 }
@@ -119,7 +119,7 @@ impl Decider {
     ///
     /// # Errors
     /// [`Error::Internal`] if there is no such round, or if it ranks or scores; as [`Curve::of`].
-    pub(crate) fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
+    pub fn new(calibration: &Calibration, number: u32, with_weights: bool) -> Result<Self> {
         let round = calibration.rounds.get(number as usize).ok_or(NO_ROUND)?;
         let noise_of = |noise| Box::new(NoisyThreshold::new(noise, Threshold::from_steps(0)));
         let kind = match &round.rule {
@@ -171,7 +171,8 @@ impl Decider {
     /// The same arguments give the same outcome on every machine. An item that does not [take part](Self::takes_part)
     /// keeps its state and is not released.
     #[inline]
-    pub(crate) fn decide(&self, state: ItemState, weight: u64, word: u128) -> ItemOutcome {
+    #[must_use]
+    pub fn decide(&self, state: ItemState, weight: u64, word: u128) -> ItemOutcome {
         if !self.takes_part(state, weight) {
             return ItemOutcome::Kept(state);
         }
@@ -194,7 +195,8 @@ impl Decider {
     /// Whether an item in its first state, before any round, is released with this weight.
     ///
     /// The exchange passes an upper bound of the weight: a larger weight is released wherever a smaller one is.
-    pub(crate) fn releases(&self, weight: u64, word: u128) -> bool {
+    #[must_use]
+    pub fn releases(&self, weight: u64, word: u128) -> bool {
         match self.decide(ItemState::default(), weight, word) {
             ItemOutcome::Released(_) => true,
             ItemOutcome::Abandoned | ItemOutcome::Kept(_) => false,

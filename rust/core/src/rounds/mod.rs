@@ -29,19 +29,17 @@ mod select;
 mod selection;
 mod turns;
 
-pub(crate) use block::{
+pub use block::{
     BLOCK_ITEMS, BlockFiller, BlockRound, Blocks, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, PackBlock,
     SharedTable, UserBlock,
 };
 pub use calibration::{Calibration, Round};
-pub(crate) use decision::Decider;
+pub use decision::Decider;
 pub use least_users::Lowered;
 pub use ranking::Ranking;
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
-pub(crate) use select::bytes;
-pub use select::select_rounds;
-pub(crate) use selection::Released;
-pub use selection::Selected;
-pub(crate) use turns::{Deciding, Turns};
+pub use select::{bytes, select_rounds};
+pub use selection::{Released, Selected};
+pub use turns::{Deciding, Turns};

@@ -49,7 +49,8 @@ impl Rule {
     }
 
     /// The parameters of a scored round.
-    pub(crate) fn scoring(&self) -> Option<&Scoring> {
+    #[must_use]
+    pub fn scoring(&self) -> Option<&Scoring> {
         match self {
             Self::Scoring(scoring) => Some(scoring),
             Self::Noisy(_) | Self::Curve(_) | Self::Screening(_) | Self::Ranking(_) => None,
@@ -101,7 +102,8 @@ impl Rule {
     /// Whether the exchange can apply the rule, which decides each item from the item's own state alone.
     ///
     /// The importances of a screening round and the order of a ranking round belong to all users at once.
-    pub(crate) fn is_item_by_item(&self) -> bool {
+    #[must_use]
+    pub fn is_item_by_item(&self) -> bool {
         match self {
             Self::Noisy(_) | Self::Curve(_) | Self::Scoring(_) => true,
             Self::Screening(_) | Self::Ranking(_) => false,

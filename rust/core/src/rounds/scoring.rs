@@ -83,7 +83,8 @@ pub struct UserSize {
 
 impl Publish {
     /// The allowances of users by their number of items.
-    pub(crate) fn allowances(&self) -> Allowances {
+    #[must_use]
+    pub fn allowances(&self) -> Allowances {
         let allowance = |size: &UserSize| (size.items, Allowance::new(size.norm, size.cap));
         Allowances::new(self.sizes.iter().map(allowance).collect())
     }

@@ -22,7 +22,8 @@ const BYTES: usize = 8 + 2;
 const RANKED_BYTES: usize = size_of::<i64>();
 
 /// Bytes that the rounds of a calibration take at most.
-pub(crate) fn bytes(calibration: &Calibration, totals: Totals, control: &Control) -> usize {
+#[must_use]
+pub fn bytes(calibration: &Calibration, totals: Totals, control: &Control) -> usize {
     if calibration.scoring().is_some() {
         return scored::bytes(totals, control);
     }
@@ -68,7 +69,7 @@ pub fn select_rounds(
     control.charge_memory(bytes, "weighing the items")?;
     let mut histogram = WeightHistogram::new(codes);
     let mut states = ItemStates::new(calibration, codes);
-    let (mut removed, mut released) = (ItemSet::new(), Vec::new());
+    let (mut removed, mut released) = (ItemSet::default(), Vec::new());
     let mut ranking: Option<Vec<i64>> = None;
     for turn in turns.each() {
         let round = turn.round;

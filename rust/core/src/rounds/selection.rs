@@ -6,17 +6,20 @@ use dpsel_rows::contributions::{ItemCode, Keys};
 /// The items that the rounds released.
 #[derive(Debug)]
 pub struct Selected {
-    pub(crate) items: Vec<Released>,
+    /// The items.
+    pub items: Vec<Released>,
     pub(super) keys: Keys,
 }
 
 /// A released item, and what it is called beside its digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Released<N = ItemCode> {
-    pub(crate) item: N,
-    pub(crate) digest: Digest,
+pub struct Released<N = ItemCode> {
+    /// What it is called.
+    pub item: N,
+    /// The digest of its key.
+    pub digest: Digest,
     /// The noisy weight in grid steps; 0 where weights were not asked for.
-    pub(crate) weight: i64,
+    pub weight: i64,
 }
 
 impl<N> Released<N> {

@@ -10,7 +10,7 @@ use super::least_users::Lowered;
 /// The rounds of a release. In each an engine weighs what users hold, decides every item, and takes out of the users'
 /// sets what was decided for good.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turns<'a> {
+pub struct Turns<'a> {
     calibration: &'a Calibration,
     with_weights: bool,
     lowered: Lowered,
@@ -19,17 +19,17 @@ pub(crate) struct Turns<'a> {
 
 /// A round in its turn.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn<'a> {
+pub struct Turn<'a> {
     turns: Turns<'a>,
     /// Its number, counted from 0.
-    pub(crate) number: u32,
-    pub(crate) round: &'a Round,
-    pub(crate) is_last: bool,
+    pub number: u32,
+    pub round: &'a Round,
+    pub is_last: bool,
 }
 
 /// A round that is ready to decide items.
 #[derive(Debug)]
-pub(crate) struct Deciding {
+pub struct Deciding {
     pub(super) decider: Decider,
     /// Its noise.
     pub(super) words: Words,
@@ -42,7 +42,7 @@ impl<'a> Turns<'a> {
     ///
     /// # Errors
     /// As [`Lowered::check`].
-    pub(crate) fn new(
+    pub fn new(
         calibration: &'a Calibration,
         (with_weights, lowered): (bool, Lowered),
         key: &'a ReleaseKey,
@@ -52,12 +52,13 @@ impl<'a> Turns<'a> {
     }
 
     /// All rounds in their order.
-    pub(crate) fn each(self) -> impl Iterator<Item = Turn<'a>> {
+    pub fn each(self) -> impl Iterator<Item = Turn<'a>> {
         (0..).map_while(move |number| self.turn(number))
     }
 
     /// The round of a number, counted from 0; none after the last one.
-    pub(crate) fn turn(self, number: u32) -> Option<Turn<'a>> {
+    #[must_use]
+    pub fn turn(self, number: u32) -> Option<Turn<'a>> {
         let rounds = &self.calibration.rounds;
         let round = rounds.get(number as usize)?;
         Some(Turn { turns: self, number, round, is_last: number as usize + 1 == rounds.len() })
@@ -69,7 +70,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// As [`Decider::new`].
-    pub(crate) fn deciding(self) -> Result<Deciding> {
+    pub fn deciding(self) -> Result<Deciding> {
         let Turns { calibration, with_weights, lowered, key } = self.turns;
         Ok(Deciding {
             decider: Decider::new(calibration, self.number, with_weights)?,
@@ -85,11 +86,7 @@ impl Deciding {
     ///
     /// # Errors
     /// As [`checked_weight`].
-    pub(crate) fn each_released(
-        &self,
-        items: &[(Digest, u64)],
-        mut released: impl FnMut(usize, i64),
-    ) -> Result<()> {
+    pub fn each_released(&self, items: &[(Digest, u64)], mut released: impl FnMut(usize, i64)) -> Result<()> {
         let digests: Vec<Digest> = items.iter().map(|(item, _)| *item).collect();
         let mut words = vec![0; digests.len()];
         self.words.fill(&digests, &mut words);

@@ -5,6 +5,8 @@
 //!                       released or counted -> ItemFacts: noisy_numbers or users, names
 //! ```
 
+use std::fmt;
+
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
@@ -17,7 +19,7 @@ use super::select::PublicLists;
 use crate::counting::{CountNoise, CountedUsers};
 
 /// Reads rows, and answers what tasks ask of them.
-pub(crate) trait Engine {
+pub trait Engine {
     /// How the job is observed and controlled.
     fn control(&self) -> &Control;
 
@@ -43,24 +45,32 @@ pub(crate) trait Engine {
 
 /// What a task will ask, which an engine knows before it reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Plan<'a> {
-    pub(crate) columns: &'a Columns,
+pub struct Plan<'a> {
+    /// The columns of users and items.
+    pub columns: &'a Columns,
     /// The order of the items of each user.
-    pub(crate) order: &'a RowOrder,
+    pub order: &'a RowOrder,
     /// The items of these lists are taken out of the rows, and count only for the numbers of public items.
-    pub(crate) lists: &'a PublicLists,
+    pub lists: &'a PublicLists,
     /// Whether rounds find the items. Without rounds users are only counted.
-    pub(crate) has_rounds: bool,
-    pub(crate) after: AfterRounds<'a>,
+    pub has_rounds: bool,
+    /// What is counted of the items that rounds have found.
+    pub after: AfterRounds<'a>,
     /// Whether the rows have to tell the names of items.
-    pub(crate) names: bool,
+    pub names: bool,
     /// The bytes that the job takes beside its rows, if they are in memory.
-    pub(crate) later: &'a Later<'a>,
+    pub later: &'a Later<'a>,
+}
+
+impl fmt::Debug for Plan<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan").finish_non_exhaustive()
+    }
 }
 
 /// What is counted of the items that rounds have found.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum AfterRounds<'a> {
+pub enum AfterRounds<'a> {
     /// Nothing.
     Nothing,
     /// Their users or rows, with noise: also those of public items.
@@ -79,29 +89,33 @@ impl Plan<'_> {
     }
 
     /// How rows are grouped when they are read.
-    pub(crate) fn read_order(&self) -> RowOrder {
+    #[must_use]
+    pub fn read_order(&self) -> RowOrder {
         self.counted_rows().map_or_else(|| self.order.clone(), |most| self.order.with_rows(most))
     }
 }
 
 /// Items that an engine found, each with a number: a noisy weight in grid steps, or its users.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) digests: Vec<Digest>,
+pub struct Found {
+    /// Their digests.
+    pub digests: Vec<Digest>,
     /// The codes by which the engine knows the items; none on engines that know them by digest.
-    pub(crate) codes: Vec<ItemCode>,
-    pub(crate) numbers: Vec<i64>,
+    pub codes: Vec<ItemCode>,
+    /// Their numbers.
+    pub numbers: Vec<i64>,
 }
 
 impl Found {
     /// Items of an engine that knows them by digest.
-    pub(crate) fn by_digest(items: impl Iterator<Item = (Digest, i64)>) -> Self {
+    pub fn by_digest(items: impl Iterator<Item = (Digest, i64)>) -> Self {
         let (digests, numbers) = items.unzip();
         Self { digests, codes: Vec::new(), numbers }
     }
 
     /// The items at these places, in their order.
-    pub(crate) fn at(&self, places: impl Iterator<Item = usize>) -> Self {
+    #[must_use]
+    pub fn at(&self, places: impl Iterator<Item = usize>) -> Self {
         let mut found = Self::default();
         for place in places {
             found.digests.push(self.digests[place]);
@@ -114,7 +128,7 @@ impl Found {
 
 /// Which items are counted, where there are no rounds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ToCount<'a> {
+pub enum ToCount<'a> {
     /// All items. An engine may leave out all but so many of the largest counts.
     All(Option<u32>),
     /// These. Users choose among them.
@@ -122,7 +136,7 @@ pub(crate) enum ToCount<'a> {
 }
 
 /// All rows of a job.
-pub(crate) trait Held<'e> {
+pub trait Held<'e> {
     /// The exact numbers of users by their numbers of items, see [`users_by_size`](crate::look::users_by_size).
     ///
     /// # Errors
@@ -153,7 +167,7 @@ pub(crate) trait Held<'e> {
 }
 
 /// What an engine still knows when the items are found.
-pub(crate) trait ItemFacts {
+pub trait ItemFacts {
     /// The noisy numbers of users or rows of these items and then of the public ones.
     ///
     /// # Contract

@@ -24,12 +24,14 @@ pub struct JobSpec {
 
 impl JobSpec {
     /// A job that counts users, without rounds.
-    pub(crate) fn counting(columns: Columns, bound: Option<L0Bound>) -> Self {
+    #[must_use]
+    pub fn counting(columns: Columns, bound: Option<L0Bound>) -> Self {
         Self::of(columns, bound, Calibration::of(vec![]))
     }
 
     /// A job whose rounds publish items alone.
-    pub(crate) fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
+    #[must_use]
+    pub fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
         Self { columns, bound, calibration, with_weights: false, min_users: 1 }
     }
 
@@ -37,7 +39,7 @@ impl JobSpec {
     ///
     /// # Errors
     /// [`Error::Internal`] if there is no bound.
-    pub(crate) fn kept(&self) -> Result<L0Bound> {
+    pub fn kept(&self) -> Result<L0Bound> {
         self.bound.ok_or(Error::Internal("rounds without a bound"))
     }
 }

@@ -1,6 +1,7 @@
 //! The engine that has all rows in memory.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use arrow_array::RecordBatch;
 use dpsel_exact::accounting::L0Bound;
@@ -21,8 +22,8 @@ const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
 
 /// Keeps all rows in memory.
 pub(crate) struct MemoryEngine<'a> {
-    pub(crate) key: &'a ReleaseKey,
-    pub(crate) control: &'a Control,
+    pub key: &'a ReleaseKey,
+    pub control: &'a Control,
 }
 
 impl Engine for MemoryEngine<'_> {
@@ -43,11 +44,17 @@ impl Engine for MemoryEngine<'_> {
 }
 
 /// All rows, in memory.
-pub(crate) struct MemoryRows<'e> {
+pub struct MemoryRows<'e> {
     contributions: Contributions,
     kept: KeptForCounts,
     key: &'e ReleaseKey,
     control: &'e Control,
+}
+
+impl fmt::Debug for MemoryRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryRows").finish_non_exhaustive()
+    }
 }
 
 /// What is counted of the items that rounds release, kept from before the lists and the rounds take items out.
@@ -64,7 +71,7 @@ impl<'e> MemoryRows<'e> {
     ///
     /// # Errors
     /// The limit of memory.
-    pub(crate) fn new(
+    pub fn new(
         mut contributions: Contributions,
         plan: &Plan<'_>,
         (key, control): (&'e ReleaseKey, &'e Control),
@@ -189,7 +196,7 @@ fn held_codes(counts: &[i64]) -> Vec<ItemCode> {
 ///
 /// # Errors
 /// Interruption.
-pub(crate) fn count(
+pub fn count(
     mut contributions: Contributions,
     (bound, is_wanted): (Option<L0Bound>, Option<&dyn Fn(Digest) -> bool>),
     key: &ReleaseKey,

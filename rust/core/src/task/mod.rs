@@ -17,14 +17,16 @@ mod top_k;
 
 pub use calibration::{Calibrated, CalibratedSelect, CalibratedTopK, Enforced};
 pub use count::{CountRequest, users_per_item};
-pub(crate) use engine::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
+pub use engine::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 pub use job::JobSpec;
-pub(crate) use memory::{MemoryRows, count};
+pub use memory::{MemoryRows, count};
 pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
-pub(crate) use run::run_on;
-pub use run::{Outcome, run};
-pub use select::{ListStamp, SelectRequest, select_partitions};
-pub(crate) use select::{Possible, PublicLists, after_a_look, publish, sizes_of_a_look};
-pub use top_k::{Domain, PublishedCounts, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows};
-pub(crate) use top_k::{Draw, TopKOfRows};
+pub use run::{Outcome, run, run_on};
+pub use select::{
+    ListStamp, Possible, PublicLists, SelectRequest, after_a_look, publish, select_partitions,
+    sizes_of_a_look,
+};
+pub use top_k::{
+    Domain, Draw, PublishedCounts, TopKOfRows, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows,
+};

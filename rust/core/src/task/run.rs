@@ -36,12 +36,7 @@ pub fn run(source: Source, request: &Request, key: &ReleaseKey, control: &Contro
 ///
 /// # Errors
 /// See [`dpsel_exact::Error`].
-pub(crate) fn run_on(
-    engine: &dyn Engine,
-    source: Source,
-    request: &Request,
-    key: &ReleaseKey,
-) -> Result<Outcome> {
+pub fn run_on(engine: &dyn Engine, source: Source, request: &Request, key: &ReleaseKey) -> Result<Outcome> {
     let released = |release: Release| Outcome::Release(Box::new(release));
     match request {
         Request::Select(request) => select_on(engine, source, request, key).map(released),

@@ -60,7 +60,8 @@ struct Sums<'a> {
 
 impl WeightHistogram {
     /// All weights zero.
-    pub(crate) fn new(code_bound: usize) -> Self {
+    #[must_use]
+    pub fn new(code_bound: usize) -> Self {
         Self {
             low: Array::zeroed(code_bound),
             high: Array::zeroed(code_bound),
@@ -70,12 +71,13 @@ impl WeightHistogram {
     }
 
     /// All codes are below this.
-    pub(crate) fn code_bound(&self) -> usize {
+    #[must_use]
+    pub fn code_bound(&self) -> usize {
         self.low.as_slice().len()
     }
 
     /// The weights of some codes.
-    pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+    pub fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
         let pages = codes.start / PAGE..codes.end.div_ceil(PAGE);
         // Pages that nobody wrote to are not read either: the system would provide them.
         let is_touched = self.touched[pages].contains(&true);

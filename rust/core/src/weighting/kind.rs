@@ -53,7 +53,8 @@ impl Weighting {
     }
 
     /// Bytes that are taken while the weights are found, at most.
-    pub(crate) fn bytes(self, totals: Totals) -> usize {
+    #[must_use]
+    pub fn bytes(self, totals: Totals) -> usize {
         let of_item = match self {
             Self::Count | Self::EqualL1 | Self::EqualL2 => return 0,
             Self::PolicyL1(_) => PolicyL1::ITEM_BYTES,

@@ -44,7 +44,8 @@ impl PolicyL2 {
     }
 
     /// The norm in units of weight.
-    pub(crate) fn norm(self) -> Interval {
+    #[must_use]
+    pub fn norm(self) -> Interval {
         Interval::integer(self.norm.into()) * Interval::point(1.0 / UNIT as f64)
     }
 

@@ -68,7 +68,7 @@ const NO_ALLOWANCE: u8 = u8::MAX;
 
 /// The allowances of users by their number of items.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Allowances(Vec<(u32, Allowance)>);
+pub struct Allowances(Vec<(u32, Allowance)>);
 
 impl Allowances {
     /// Each allowance is for users of at most this number of items, in ascending order.

@@ -66,7 +66,7 @@ fn remove(bounded: &mut BoundedContributions, released: &BTreeSet<u64>) {
     let codes = bounded.vocabulary().code_bound();
     let mut digests = vec![Digest::default(); codes];
     bounded.vocabulary().gather_digests(0, &mut digests);
-    let mut set = ItemSet::new();
+    let mut set = ItemSet::default();
     for item in released {
         if let Some(code) = digests.iter().position(|d| *d == item_digest(*item, &key())) {
             set.insert(dpsel_rows::contributions::ItemCode::from_index(code));

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use dpsel_core::exchange::{
+use dpsel_engines::exchange::{
     self, FalsePositives, FrequentItems, Packed, ReleasedSet, Sum, UserCounts, bucket_decisions, decided,
 };
 use dpsel_exact::Error;

@@ -1,6 +1,6 @@
 //! Packed values on the driver.
 
-use dpsel_core::exchange::{Packed, added_up};
+use dpsel_engines::exchange::{Packed, added_up};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 

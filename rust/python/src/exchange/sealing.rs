@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dpsel_core::exchange;
+use dpsel_engines::exchange;
 use dpsel_exact::Error;
 use dpsel_exact::random::{Secret, Share, WrappedKey};
 use pyo3::prelude::*;

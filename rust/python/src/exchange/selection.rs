@@ -1,6 +1,6 @@
 //! A partition selection, as the driver sees it.
 
-use dpsel_core::exchange::{Decisions, Selection};
+use dpsel_engines::exchange::{Decisions, Selection};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use dpsel_core::exchange::{self, most_sums};
+use dpsel_engines::exchange::{self, most_sums};
 use pyo3::prelude::*;
 
 use super::job::ExchangeJob;

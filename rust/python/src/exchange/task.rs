@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use dpsel_core::exchange::Stage;
+use dpsel_engines::exchange::Stage;
 use dpsel_exact::Error;
 use dpsel_rows::runtime::panics::caught;
 use pyo3::prelude::*;

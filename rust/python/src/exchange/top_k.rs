@@ -1,6 +1,6 @@
 //! A top-k, as the driver sees it.
 
-use dpsel_core::exchange::{Decisions, Drawn, Packed, TopK};
+use dpsel_engines::exchange::{Decisions, Drawn, Packed, TopK};
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatch;
 

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 pub(super) const DAMAGED: Error = Error::Internal("blocks of users or items are damaged");
 
 /// A block has two parts. One changes only when something leaves, and one in every round.
-pub(crate) trait PackBlock: Default {
+pub trait PackBlock: Default {
     /// Append the part that seldom changes to a buffer.
     fn pack_fixed(&self, packed: &mut Vec<u8>);
 

@@ -7,7 +7,7 @@ use super::round::BlockRound;
 use crate::rounds::decision::{ItemOutcome, ItemState};
 
 /// Items whose noise is drawn together.
-const DRAWN: usize = if cfg!(test) { 7 } else { 1024 };
+const DRAWN: usize = if cfg!(any(test, feature = "testing")) { 7 } else { 1024 };
 
 /// What is known of an item after some rounds.
 pub(super) trait TrackedItem {

@@ -13,7 +13,7 @@ use crate::rounds::selection::Released;
 pub(crate) type AloneAndShared<N> = (Vec<Released<N>>, Vec<Released<u32>>);
 
 /// Blocks, wherever they stand.
-pub(crate) trait Blocks<B> {
+pub trait Blocks<B> {
     /// Do `work` with every block, on several threads, and collect what comes of it. After the last round no block is kept.
     ///
     /// # Errors
@@ -29,7 +29,7 @@ pub(crate) trait Blocks<B> {
 ///
 /// In each round users give, here by [`Driver::run`] or in tasks of Spark. Then [`Driver::decide`] decides the shared items.
 #[derive(Debug)]
-pub(crate) struct Driver<I> {
+pub struct Driver<I> {
     rounds: std::vec::IntoIter<BlockRound>,
     shared: SharedTable,
     items: I,
@@ -37,22 +37,22 @@ pub(crate) struct Driver<I> {
 
 impl<I: Blocks<ItemBlock>> Driver<I> {
     /// Before the first of these rounds. The items are blocks before the first round, of all slots.
-    pub(crate) fn new(rounds: Vec<BlockRound>, shared: SharedTable, items: I) -> Self {
+    pub fn new(rounds: Vec<BlockRound>, shared: SharedTable, items: I) -> Self {
         Self { rounds: rounds.into_iter(), shared, items }
     }
 
     /// What users need to know of shared items in the next round.
-    pub(crate) fn shared(&self) -> &SharedTable {
+    pub fn shared(&self) -> &SharedTable {
         &self.shared
     }
 
     /// The same, to add what users give.
-    pub(crate) fn shared_mut(&mut self) -> &mut SharedTable {
+    pub fn shared_mut(&mut self) -> &mut SharedTable {
         &mut self.shared
     }
 
     /// The blocks of shared items.
-    pub(crate) fn items_mut(&mut self) -> &mut I {
+    pub fn items_mut(&mut self) -> &mut I {
         &mut self.items
     }
 
@@ -67,7 +67,7 @@ impl<I: Blocks<ItemBlock>> Driver<I> {
     /// # Errors
     /// [`Error::Capacity`] for more users than noise may be added for; [`Error::Internal`] after the last round; those of
     /// [`Blocks::each`].
-    pub(crate) fn decide(&mut self) -> Result<Option<Vec<Released<u32>>>> {
+    pub fn decide(&mut self) -> Result<Option<Vec<Released<u32>>>> {
         let Self { rounds, shared, items } = self;
         let round = rounds.next().ok_or(Error::Internal("there is no such round"))?;
         shared.add_up();
@@ -80,7 +80,7 @@ impl<I: Blocks<ItemBlock>> Driver<I> {
     ///
     /// # Errors
     /// As [`Driver::decide`].
-    pub(crate) fn run<N: Copy + Default + Send>(
+    pub fn run<N: Copy + Default + Send>(
         &mut self,
         users: &mut impl Blocks<UserBlock<N>>,
         control: &Control,

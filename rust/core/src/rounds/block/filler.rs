@@ -11,7 +11,7 @@ use crate::weighting::Allowances;
 
 /// Bounds users, and collects them until they are a block.
 #[derive(Debug, Clone)]
-pub(crate) struct BlockFiller {
+pub struct BlockFiller {
     bound: usize,
     priorities: Priorities,
     allowances: Allowances,
@@ -22,7 +22,9 @@ pub(crate) struct BlockFiller {
 }
 
 impl BlockFiller {
-    pub(crate) fn new(bound: L0Bound, key: &ReleaseKey, allowances: Allowances) -> Self {
+    /// No users yet.
+    #[must_use]
+    pub fn new(bound: L0Bound, key: &ReleaseKey, allowances: Allowances) -> Self {
         let (bound, priorities) = (bound.get() as usize, Priorities::new(key));
         let (places, lens, shared, alone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { bound, priorities, allowances, places, lens, shared, alone }
@@ -32,7 +34,7 @@ impl BlockFiller {
     /// the place of an item the slot if it is shared, or else the item. `keyed` is a buffer.
     ///
     /// A user without an allowance is left out: it gives nothing in any round.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         (items, user, mut places): (&[Digest], Digest, &mut [u32]),
         slot: impl FnMut(&u32) -> Result<u32, Digest>,
@@ -58,17 +60,19 @@ impl BlockFiller {
     }
 
     /// Number of rows.
-    pub(crate) fn rows(&self) -> usize {
+    #[must_use]
+    pub fn rows(&self) -> usize {
         self.shared.len() + self.alone.len()
     }
 
     /// Whether a block of about so many rows is full.
-    pub(crate) fn is_full(&self, rows: usize) -> bool {
+    #[must_use]
+    pub fn is_full(&self, rows: usize) -> bool {
         self.rows() >= rows || self.places.len() >= MOST_USERS
     }
 
     /// The block, before [`UserBlock::begin`]. The next user begins another one.
-    pub(crate) fn end(&mut self) -> UserBlock {
+    pub fn end(&mut self) -> UserBlock {
         let digests = std::mem::take(&mut self.alone);
         let kept = Kept {
             allowances: std::mem::take(&mut self.places),

@@ -18,7 +18,7 @@ use crate::rounds::decision::{ItemState, checked_weight};
 use crate::rounds::selection::Released;
 
 /// Items of a block at most: whole ranges.
-pub(crate) const BLOCK_ITEMS: usize = if cfg!(test) { RANGE } else { 1 << 13 };
+pub const BLOCK_ITEMS: usize = if cfg!(any(test, feature = "testing")) { RANGE } else { 1 << 13 };
 const _: () = assert!(BLOCK_ITEMS.is_multiple_of(RANGE) && BLOCK_ITEMS <= 1 << u16::BITS);
 /// Items that are decided together.
 const DECIDED: usize = 1 << 10;
@@ -57,7 +57,7 @@ impl TrackedItem for SharedItem {
 
 /// Shared items whose slots are close together.
 #[derive(Debug, Default)]
-pub(crate) struct ItemBlock {
+pub struct ItemBlock {
     first: u32,
     /// The slot of each item, counted from the first one.
     places: Vec<u16>,
@@ -68,13 +68,14 @@ pub(crate) struct ItemBlock {
 
 impl ItemBlock {
     /// The items of the slots from this one on.
-    pub(crate) fn new(first: usize, digests: Vec<Digest>) -> Self {
+    #[must_use]
+    pub fn new(first: usize, digests: Vec<Digest>) -> Self {
         let places = (0..).take(digests.len()).collect();
         Self { first: codes(first), places, digests, ..Self::default() }
     }
 
     /// Make room for what rounds make of them.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.histories.clear();
         self.histories.resize(self.digests.len(), History::default());
     }
@@ -84,7 +85,7 @@ impl ItemBlock {
     /// # Errors
     /// [`dpsel_exact::Error::Capacity`] for more users than noise may be added for; [`dpsel_exact::Error::Internal`] for an item
     /// that is not there.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         round: &BlockRound,
         shared: &SharedTable,
@@ -140,7 +141,7 @@ impl ItemBlock {
     }
 
     /// Overwrite what is known, also of items that left.
-    pub(crate) fn wipe(&mut self) {
+    pub fn wipe(&mut self) {
         self.digests.resize(self.digests.capacity(), Digest::default());
         self.digests.as_mut_slice().as_mut_bytes().zeroize();
         self.histories.resize(self.histories.capacity(), History::default());

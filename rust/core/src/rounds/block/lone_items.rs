@@ -14,7 +14,7 @@ use crate::rounds::selection::Released;
 use crate::weighting::Spread;
 
 /// Items that receive and are decided at a time.
-const TOGETHER: usize = if cfg!(test) { 16 } else { 1024 };
+const TOGETHER: usize = if cfg!(any(test, feature = "testing")) { 16 } else { 1024 };
 /// Bytes of an item with a code.
 pub(in crate::rounds) const BYTES: usize =
     size_of::<u32>() + size_of::<Digest>() + size_of::<u16>() + size_of::<Alone>();

@@ -7,7 +7,7 @@ use super::driver::Blocks;
 
 /// Blocks in memory, for so many threads.
 #[derive(Debug)]
-pub(crate) struct MemoryBlocks<'a, B> {
+pub struct MemoryBlocks<'a, B> {
     blocks: Vec<B>,
     threads: usize,
     /// Who is told of the progress.
@@ -15,12 +15,14 @@ pub(crate) struct MemoryBlocks<'a, B> {
 }
 
 impl<'a, B> MemoryBlocks<'a, B> {
-    pub(crate) fn new(blocks: Vec<B>, threads: usize, control: Option<&'a Control>) -> Self {
+    /// These blocks; `control` is told of the progress.
+    #[must_use]
+    pub fn new(blocks: Vec<B>, threads: usize, control: Option<&'a Control>) -> Self {
         Self { blocks, threads, control }
     }
 
     /// The blocks themselves.
-    pub(crate) fn blocks_mut(&mut self) -> &mut [B] {
+    pub fn blocks_mut(&mut self) -> &mut [B] {
         &mut self.blocks
     }
 

@@ -9,7 +9,7 @@ use crate::weighting::RoundAllowance;
 
 /// What users may give in a round, and what decides its items.
 #[derive(Debug)]
-pub(crate) struct BlockRound {
+pub struct BlockRound {
     allowances: Vec<RoundAllowance>,
     pub(super) scored: ScoredRound,
     pub(super) words: Words,
@@ -20,12 +20,7 @@ impl BlockRound {
     ///
     /// # Errors
     /// [`Error::Internal`] for rounds that do not score, or if there is no such round.
-    pub(crate) fn new(
-        calibration: &Calibration,
-        number: u32,
-        with_weights: bool,
-        key: &ReleaseKey,
-    ) -> Result<Self> {
+    pub fn new(calibration: &Calibration, number: u32, with_weights: bool, key: &ReleaseKey) -> Result<Self> {
         let (_, publish) = calibration.scoring().ok_or(Error::Internal("the rounds do not score"))?;
         let scored = ScoredRound::new(calibration, number, with_weights)?;
         Ok(Self {
@@ -39,13 +34,13 @@ impl BlockRound {
     ///
     /// # Errors
     /// As [`BlockRound::new`].
-    pub(crate) fn all(calibration: &Calibration, with_weights: bool, key: &ReleaseKey) -> Result<Vec<Self>> {
+    pub fn all(calibration: &Calibration, with_weights: bool, key: &ReleaseKey) -> Result<Vec<Self>> {
         let numbers = (0_u32..).take(calibration.rounds.len());
         numbers.map(|number| Self::new(calibration, number, with_weights, key)).collect()
     }
 
     /// Whether the round is the last one, which releases items.
-    pub(crate) fn is_last(&self) -> bool {
+    pub fn is_last(&self) -> bool {
         self.scored.is_last()
     }
 

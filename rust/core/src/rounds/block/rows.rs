@@ -16,7 +16,8 @@ use super::sums::{RANGE, SlotSums};
 use crate::weighting::{Drift, FULL_IMPORTANCE, Spread, square};
 
 /// Users of a block at most. Their numbers have 16 bits.
-pub(in crate::rounds) const MOST_USERS: usize = if cfg!(test) { 50 } else { u16::MAX as usize };
+pub(in crate::rounds) const MOST_USERS: usize =
+    if cfg!(any(test, feature = "testing")) { 50 } else { u16::MAX as usize };
 const _: () = assert!(MOST_USERS < 1 << u16::BITS && size_of::<Row>() == 3);
 /// Rows, and items, leave when more than one in so many has no importance.
 pub(super) const LEAVE_AT: usize = 8;

@@ -10,11 +10,11 @@ use super::sums::{RANGE, SlotSums, THREAD_SLOTS};
 use crate::weighting::FULL_IMPORTANCE;
 
 /// The most shared items.
-pub(crate) const MOST_SHARED: usize = 1 << 31;
+pub const MOST_SHARED: usize = 1 << 31;
 
 /// The importance of each shared item, and the sum of its weights.
 #[derive(Debug)]
-pub(crate) struct SharedTable {
+pub struct SharedTable {
     /// By range of slots; the last one is filled up.
     importances: Vec<[AtomicU16; RANGE]>,
     sums: SlotSums,
@@ -23,14 +23,16 @@ pub(crate) struct SharedTable {
 impl SharedTable {
     /// So many items before the first round. With many slots, threads add up small sums for the first ones, together about
     /// `first`.
-    pub(crate) fn new(slots: usize, (threads, first): (usize, usize)) -> Self {
+    #[must_use]
+    pub fn new(slots: usize, (threads, first): (usize, usize)) -> Self {
         let full = || std::array::from_fn(|_| AtomicU16::new(FULL_IMPORTANCE));
         let importances = std::iter::repeat_with(full).take(slots.div_ceil(RANGE)).collect();
         Self { importances, sums: SlotSums::new(slots, (threads, first)) }
     }
 
     /// As many items as there are importances, for one thread. Nobody has given to them.
-    pub(crate) fn with(importances: &[u16]) -> Self {
+    #[must_use]
+    pub fn with(importances: &[u16]) -> Self {
         let shared = Self::new(importances.len(), (1, THREAD_SLOTS));
         shared.steer(importances);
         shared
@@ -44,7 +46,7 @@ impl SharedTable {
     }
 
     /// The importance of each item.
-    pub(crate) fn importances(&self) -> impl Iterator<Item = u16> {
+    pub fn importances(&self) -> impl Iterator<Item = u16> {
         let known = self.importances.as_flattened().iter().take(self.sums.len());
         known.map(|importance| importance.load(Ordering::Relaxed))
     }
@@ -59,7 +61,7 @@ impl SharedTable {
     }
 
     /// The sum of all weights of each item.
-    pub(crate) fn weights(&self) -> impl Iterator<Item = u64> {
+    pub fn weights(&self) -> impl Iterator<Item = u64> {
         (0..self.sums.len()).map(|slot| self.sums.weight(slot))
     }
 
@@ -67,17 +69,17 @@ impl SharedTable {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::Internal`] for an item that is not there.
-    pub(crate) fn add(&mut self, slot: usize, weight: u64) -> Result<()> {
+    pub fn add(&mut self, slot: usize, weight: u64) -> Result<()> {
         self.sums.add(slot, weight).ok_or(DAMAGED)
     }
 
     /// Users have given: add up what each thread has.
-    pub(crate) fn add_up(&mut self) {
+    pub fn add_up(&mut self) {
         self.sums.merge();
     }
 
     /// Overwrite what is known.
-    pub(crate) fn wipe(&mut self) {
+    pub fn wipe(&mut self) {
         self.importances.as_flattened_mut().iter_mut().for_each(|importance| importance.get_mut().zeroize());
         self.sums.wipe();
     }

@@ -12,7 +12,8 @@ pub(in crate::rounds) const RANGE: usize = 1 << u8::BITS;
 
 /// Threads sum slots for themselves up to this number of slots, divided among them. Slots begin with the most frequent
 /// items, which threads would otherwise change at the same time. Tests reach beyond it with few items.
-pub(in crate::rounds) const THREAD_SLOTS: usize = if cfg!(test) { 1 << 16 } else { 1 << 21 };
+pub(in crate::rounds) const THREAD_SLOTS: usize =
+    if cfg!(any(test, feature = "testing")) { 1 << 16 } else { 1 << 21 };
 
 /// Slots whose sums of threads are added up at a time.
 const MERGED: usize = 1 << 16;

@@ -15,7 +15,7 @@ use crate::weighting::{Allowances, Spread};
 ///
 /// `N` is what a released item is called beside its digest: in memory a code, and elsewhere nothing.
 #[derive(Debug, Default)]
-pub(crate) struct UserBlock<N = ()> {
+pub struct UserBlock<N = ()> {
     /// The place of each user's allowance.
     allowances: Vec<u8>,
     /// Between rounds: the sum of the squared importances of the items that each user alone keeps.
@@ -50,7 +50,7 @@ impl<N: Copy + Default> UserBlock<N> {
     }
 
     /// Make room for what rounds make of items.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         self.alone.begin();
         self.find_squares();
     }
@@ -66,7 +66,7 @@ impl<N: Copy + Default> UserBlock<N> {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::Internal`] for an item that got far more than the norm of a user, or that is not there.
-    pub(crate) fn run(
+    pub fn run(
         &mut self,
         round: &BlockRound,
         shared: &SharedTable,
@@ -89,7 +89,7 @@ impl<N: Copy + Default> UserBlock<N> {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::Internal`] for an item without a slot, or later.
-    pub(crate) fn renumber(&mut self, slots: &[u32]) -> Result<()> {
+    pub fn renumber(&mut self, slots: &[u32]) -> Result<()> {
         self.rows.renumber(slots, self.allowances.len())
     }
 }

@@ -9,7 +9,8 @@ use crate::bounding::KeptPiece;
 use crate::rounds::block::MOST_USERS;
 
 /// A part takes no more users when it has some number of rows between these.
-const ENOUGH_ROWS: RangeInclusive<usize> = if cfg!(test) { 400..=400 } else { 1 << 13..=1 << 18 };
+const ENOUGH_ROWS: RangeInclusive<usize> =
+    if cfg!(any(test, feature = "testing")) { 400..=400 } else { 1 << 13..=1 << 18 };
 
 /// Users of a part, with where the items are that they keep. A piece is freed with the last part that has users of it.
 #[derive(Debug, Default)]

@@ -10,12 +10,13 @@ use crate::rounds;
 use crate::task::calibration::{Calibrated, CalibratedSelect};
 
 /// The request, or those between which a look chooses.
-pub(crate) struct Possible(Vec<CalibratedSelect>);
+#[derive(Debug)]
+pub struct Possible(Vec<CalibratedSelect>);
 
 impl Possible {
     /// # Errors
     /// As [`SelectRequest::calibrate`].
-    pub(crate) fn of(request: &SelectRequest) -> Result<Self> {
+    pub fn of(request: &SelectRequest) -> Result<Self> {
         let calibrated = |possible: SelectRequest| {
             let calibration = possible.calibrate_once()?;
             Ok(Calibrated { request: possible, look: None, calibration })
@@ -24,12 +25,13 @@ impl Possible {
     }
 
     /// Each of them.
-    pub(crate) fn each(&self) -> impl Iterator<Item = &CalibratedSelect> {
+    pub fn each(&self) -> impl Iterator<Item = &CalibratedSelect> {
         self.0.iter()
     }
 
     /// The most rounds that the mechanism may have.
-    pub(crate) fn most_rounds(&self) -> usize {
+    #[must_use]
+    pub fn most_rounds(&self) -> usize {
         let rounds = self.each().map(|possible| possible.calibration.rounds.len());
         rounds.max().unwrap_or(0) // Otherwise: no rounds.
     }

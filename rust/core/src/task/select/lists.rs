@@ -22,7 +22,7 @@ impl SelectRequest {
     ///
     /// # Errors
     /// [`Error::Schema`] naming the list.
-    pub(crate) fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
+    pub fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
         let lists = [(&self.excluded, EXCLUDE), (&self.public, PUBLIC)];
         for (list, name) in lists.into_iter().filter_map(|(list, name)| Some((list.as_ref()?, name))) {
             list.named_in_types_of(data, &self.columns, name)?;
@@ -33,7 +33,7 @@ impl SelectRequest {
 
 /// The public lists of a selection, in the types of its data.
 #[derive(Debug, Default)]
-pub(crate) struct PublicLists {
+pub struct PublicLists {
     /// The items of both lists.
     removed: HashSet<Digest>,
     public: Option<Contributions>,
@@ -45,7 +45,7 @@ impl PublicLists {
     /// # Errors
     /// [`Error::Schema`] if items of a list cannot be items of the data; [`Error::Incompatible`] for an item in both
     /// lists.
-    pub(crate) fn read(data: &ColumnLayout, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
+    pub fn read(data: &ColumnLayout, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
         let list = |list: Option<&PublicList>, stamp: bool, name: &str| {
             if list.is_some() != stamp {
                 return Err(Error::Internal("a public list does not fit the request"));
@@ -75,7 +75,7 @@ impl PublicLists {
     }
 
     /// Take the rows of the items of both lists out of the data, as if they had never been there.
-    pub(crate) fn remove_from(&self, contributions: &mut Contributions) {
+    pub fn remove_from(&self, contributions: &mut Contributions) {
         if !self.removed.is_empty() {
             contributions.retain(|item| !self.removed.contains(&item));
         }
@@ -86,7 +86,7 @@ impl PublicLists {
     ///
     /// # Errors
     /// [`Error::Internal`] if public items cannot be decoded; as [`with_public`].
-    pub(crate) fn beside(
+    pub fn beside(
         &self,
         released: RecordBatch,
         numbers: Option<&[i64]>,
@@ -99,17 +99,19 @@ impl PublicLists {
     }
 
     /// Whether there are items that the selection does not see.
-    pub(crate) fn remove_items(&self) -> bool {
+    #[must_use]
+    pub fn remove_items(&self) -> bool {
         !self.removed.is_empty()
     }
 
     /// The items that the selection does not see, in no particular order.
-    pub(crate) fn removed(&self) -> impl Iterator<Item = Digest> + '_ {
+    pub fn removed(&self) -> impl Iterator<Item = Digest> + '_ {
         self.removed.iter().copied()
     }
 
     /// The items that come out in any case, in the order of [`PublicLists::counted`].
-    pub(crate) fn public_digests(&self) -> Vec<Digest> {
+    #[must_use]
+    pub fn public_digests(&self) -> Vec<Digest> {
         let Some(list) = &self.public else { return Vec::new() };
         let digests = list.vocabulary.digests();
         held(list).map(|item| digests.get(item)).collect()

@@ -7,8 +7,8 @@ mod request;
 mod run;
 mod weights;
 
-pub(crate) use choices::Possible;
-pub(crate) use lists::PublicLists;
+pub use choices::Possible;
+pub use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};
-pub use run::select_partitions;
-pub(crate) use run::{after_a_look, publish, select_on, sizes_of_a_look};
+pub(crate) use run::select_on;
+pub use run::{after_a_look, publish, select_partitions, sizes_of_a_look};

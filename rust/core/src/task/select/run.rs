@@ -73,7 +73,7 @@ pub(crate) fn select_on(
 ///
 /// # Errors
 /// As [`PublicLists::beside`]; [`Error::Internal`] for what does not fit together.
-pub(crate) fn publish(
+pub fn publish(
     asked: CalibratedSelect,
     lists: &PublicLists,
     (items, weights): (&RecordBatch, &[i64]),
@@ -100,7 +100,7 @@ impl JobSpec {
     ///
     /// # Errors
     /// As [`SelectRequest::kept_items`].
-    pub(crate) fn of_selection(asked: &CalibratedSelect) -> Result<Self> {
+    pub fn of_selection(asked: &CalibratedSelect) -> Result<Self> {
         let request = &asked.request;
         let rounds = Self::of(request.columns.clone(), Some(asked.kept_items()?), asked.calibration.clone());
         Ok(Self { with_weights: request.with_weights, min_users: request.min_users, ..rounds })
@@ -108,7 +108,8 @@ impl JobSpec {
 }
 
 /// The classes of users of the look at the data that the request asks for: see [`users_by_size`].
-pub(crate) fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
+#[must_use]
+pub fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
     let limits = || request.quantile.map(|_| Quantile::sizes(request.max_items_per_user));
     request.mechanism.choice().map(|choice| vec![choice.size]).or_else(limits)
 }
@@ -122,7 +123,7 @@ pub(crate) fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
 ///
 /// # Errors
 /// As [`SelectRequest::calibrate`]; those of `count`.
-pub(crate) fn after_a_look(
+pub fn after_a_look(
     request: &SelectRequest,
     key: &ReleaseKey,
     count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,

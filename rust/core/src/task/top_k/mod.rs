@@ -9,5 +9,5 @@ mod rows;
 pub use counts::top_k_from_counts;
 pub use forecast::loss_bound;
 pub use request::{Domain, PublishedCounts, TopKRequest};
-pub use rows::top_k_from_rows;
-pub(crate) use rows::{Draw, TopKOfRows, top_k_on};
+pub(crate) use rows::top_k_on;
+pub use rows::{Draw, TopKOfRows, top_k_from_rows};

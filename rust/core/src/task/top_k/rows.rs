@@ -95,7 +95,7 @@ fn columns_of_rows(request: &TopKRequest) -> Result<&Columns> {
 
 /// The steps of a calibrated top-k.
 #[derive(Debug)]
-pub(crate) struct TopKOfRows {
+pub struct TopKOfRows {
     asked: CalibratedTopK,
     job: JobSpec,
     /// The items of a public list, and the types in which they come back.
@@ -104,8 +104,9 @@ pub(crate) struct TopKOfRows {
 
 /// The drawn items in their order, and the noisy count of each if asked for.
 #[derive(Debug)]
-pub(crate) struct Draw {
-    pub(crate) items: Found,
+pub struct Draw {
+    /// The items.
+    pub items: Found,
     noisy: Vec<Option<i64>>,
 }
 
@@ -113,7 +114,7 @@ impl TopKOfRows {
     /// # Errors
     /// [`Error::InvalidParameter`] for a list of fewer items than are asked for; [`Error::Internal`] for a list where
     /// none is asked for.
-    pub(crate) fn new(asked: CalibratedTopK, listed: Option<(Contributions, ListedTypes)>) -> Result<Self> {
+    pub fn new(asked: CalibratedTopK, listed: Option<(Contributions, ListedTypes)>) -> Result<Self> {
         let (request, columns) = (&asked.request, columns_of_rows(&asked.request)?.clone());
         // Without its list, a mechanism for public items would name those of the data.
         if listed.is_some() != (request.domain == Domain::Listed) {
@@ -131,29 +132,34 @@ impl TopKOfRows {
     }
 
     /// The job of the rounds, or of the counts without rounds.
-    pub(crate) fn job(&self) -> &JobSpec {
+    #[must_use]
+    pub fn job(&self) -> &JobSpec {
         &self.job
     }
 
     /// Whether the items are discovered first. All users of the discovered items are counted then, without a bound.
-    pub(crate) fn is_discovery(&self) -> bool {
+    #[must_use]
+    pub fn is_discovery(&self) -> bool {
         self.asked.calibration.discovery.is_some()
     }
 
     /// Whether the items are those of a public list.
-    pub(crate) fn has_list(&self) -> bool {
+    #[must_use]
+    pub fn has_list(&self) -> bool {
         self.listed.is_some()
     }
 
     /// The items of a public list.
-    pub(crate) fn listed(&self) -> Option<Vec<Digest>> {
+    #[must_use]
+    pub fn listed(&self) -> Option<Vec<Digest>> {
         let (listed, _) = self.listed.as_ref()?;
         let digests = listed.vocabulary.digests();
         Some(held_items(listed).into_iter().map(|item| digests.get(item)).collect())
     }
 
     /// The number of the largest counts that the draw uses; `None` for all of them.
-    pub(crate) fn largest(&self) -> Option<u32> {
+    #[must_use]
+    pub fn largest(&self) -> Option<u32> {
         self.asked.calibration.candidates.map(|candidates| candidates.saturating_add(1))
     }
 
@@ -173,7 +179,7 @@ impl TopKOfRows {
     ///
     /// # Errors
     /// As [`draw`].
-    pub(crate) fn draw(&self, counted: Found, key: &ReleaseKey) -> Result<Draw> {
+    pub fn draw(&self, counted: Found, key: &ReleaseKey) -> Result<Draw> {
         let items = match &self.listed {
             None => counted,
             Some((listed, _)) => in_list(listed, &counted),
@@ -191,7 +197,7 @@ impl TopKOfRows {
     ///
     /// # Errors
     /// Those of `named`.
-    pub(crate) fn publish(
+    pub fn publish(
         &self,
         drawn: &Draw,
         names: impl FnOnce(&Found) -> Result<RecordBatch>,

@@ -4,7 +4,7 @@
 use dpsel_exact::numeric::widths::{codes, index};
 
 /// The least length of a segment.
-const LEAST_SEGMENT: usize = if cfg!(test) { 3 } else { 1 << 12 };
+const LEAST_SEGMENT: usize = if cfg!(any(test, feature = "testing")) { 3 } else { 1 << 12 };
 /// The largest number of segments.
 const SEGMENTS: usize = 1 << 10;
 /// The number of counts that are compared at once.

@@ -1,0 +1,115 @@
+//! Blocks that every round reads and changes in place.
+
+use std::sync::{Mutex, PoisonError};
+
+use dpsel_core::rounds::{Blocks, PackBlock};
+use dpsel_exact::Result;
+use dpsel_rows::scratch::{Scratch, Slot, Slots};
+
+use crate::disk::threads::Stages;
+
+/// Rows of a block of users, about. A thread holds one block at a time.
+pub(super) const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };
+/// Bytes of such a block and of its packed form, if each row is an item that one user alone keeps: such rows are the largest.
+pub(super) const BLOCK_BYTES: usize = 2 * BLOCK_ROWS * ROW_BYTES;
+const ROW_BYTES: usize = 40;
+
+/// Blocks in scratch.
+#[derive(Debug)]
+pub(super) struct DiskBlocks<'a, B> {
+    stages: Stages<'a>,
+    slots: Slots,
+    /// Where the blocks stand that are left.
+    left: Mutex<Vec<Slot>>,
+    blocks: std::marker::PhantomData<fn() -> B>,
+}
+
+/// What one thread works with.
+struct Work<B, R> {
+    block: B,
+    fixed: Vec<u8>,
+    changing: Vec<u8>,
+    left: Vec<Slot>,
+    made: Vec<R>,
+}
+
+impl<'a, B: PackBlock> DiskBlocks<'a, B> {
+    /// No block so far.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::File`] if the folder takes no file.
+    pub(super) fn new(stages: Stages<'a>, scratch: &Scratch) -> Result<Self> {
+        Ok(Self {
+            stages,
+            slots: Slots::new(scratch)?,
+            left: Mutex::default(),
+            blocks: std::marker::PhantomData,
+        })
+    }
+
+    /// Add a block before the first round.
+    ///
+    /// # Errors
+    /// Those of scratch.
+    pub(super) fn add(&self, block: &B, packed: &mut Vec<u8>) -> Result<()> {
+        packed.clear();
+        block.pack_fixed(packed);
+        let slot = self.slots.add(packed)?;
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+        Ok(())
+    }
+}
+
+impl<B: PackBlock> Blocks<B> for DiskBlocks<'_, B> {
+    fn each<R: Send>(
+        &mut self,
+        is_last: bool,
+        work: impl Fn(&mut B, &mut Vec<R>) -> Result<()> + Sync,
+    ) -> Result<Vec<R>> {
+        let Self { stages, slots, left, .. } = self;
+        let mut before = std::mem::take(left.get_mut().unwrap_or_else(PoisonError::into_inner));
+        before.sort_unstable_by_key(Slot::place);
+        let (left, made) = (&*left, Mutex::<Vec<R>>::default());
+        stages.each(
+            before,
+            || Work {
+                block: B::default(),
+                fixed: Vec::new(),
+                changing: Vec::new(),
+                left: Vec::new(),
+                made: Vec::new(),
+            },
+            |own, slot| {
+                let has_changed = slots.read(&slot, &mut own.fixed, &mut own.changing)?;
+                own.block.read(&own.fixed, has_changed.then_some(&own.changing))?;
+                work(&mut own.block, &mut own.made)?;
+                if is_last { Ok(()) } else { own.write(slots, slot) }
+            },
+            |mut own| {
+                made.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own.made);
+                left.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own.left);
+                Ok(())
+            },
+        )?;
+        Ok(made.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<B: PackBlock, R> Work<B, R> {
+    /// Write what later rounds need of the block.
+    fn write(&mut self, slots: &Slots, mut slot: Slot) -> Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        if self.block.is_shorter() {
+            self.fixed.clear();
+            self.block.pack_fixed(&mut self.fixed);
+            slots.write_fixed(&mut slot, &mut self.fixed)?;
+        }
+        self.changing.clear();
+        self.block.pack_changing(&mut self.changing);
+        slots.write_changing(&mut slot, &mut self.changing)?;
+        self.left.push(slot);
+        Ok(())
+    }
+}

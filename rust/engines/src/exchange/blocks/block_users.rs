@@ -1,0 +1,150 @@
+//! Packed contributions become blocks of users, which give to their items for the first time.
+//!
+//! Blocks begin with the digests of their shared items, whose slots are places there. The slots of all tasks come with
+//! the states after the round.
+
+use arrow_array::RecordBatch;
+use dpsel_core::rounds::{BlockFiller, BlockRound, SharedTable};
+use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{Digest, ReleaseKey};
+
+use super::task::{BlockTask, pack_block};
+use crate::exchange::rows::BucketUsers;
+use crate::exchange::stage::Stage;
+use crate::exchange::wire::{
+    BucketRuns, BucketedValues, ByDigest, PartContents, UserCounts, bucketed_values, push_weight,
+};
+
+/// A block ends with the first user that makes it so many rows, or with the bucket if it has this part of them.
+const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 18 };
+const NEARLY: usize = 4;
+
+/// An item that was not looked up yet.
+const UNKNOWN: u32 = u32::MAX;
+/// An item that one user at most holds.
+const ALONE: u32 = UNKNOWN - 1;
+
+/// The stage that puts users into blocks.
+///
+/// # Contract
+/// All rows of a bucket come one after the other in one task. So each user is bounded with all of its items.
+#[derive(Debug)]
+pub struct BlockUsers {
+    filling: BlockFiller,
+    block: OpenBlock,
+    bucket: BucketUsers,
+    runs: BucketRuns,
+    /// For the place of each item in the bucket its slot in the block.
+    places: Vec<u32>,
+}
+
+impl BlockUsers {
+    /// `users` has the numbers of users of all items with more than one.
+    pub(crate) fn new(filling: BlockFiller, key: &ReleaseKey, users: UserCounts, round: BlockRound) -> Self {
+        let block = OpenBlock {
+            counts: users,
+            task: BlockTask::new(round),
+            slots: ByDigest::default(),
+            shared: Vec::new(),
+            sums: ByDigest::default(),
+        };
+        let (bucket, runs) = (BucketUsers::new(key), BucketRuns::default());
+        Self { filling, block, bucket, runs, places: Vec::new() }
+    }
+
+    /// Put all users of the bucket that has ended into blocks.
+    fn end_bucket(&mut self, number: i32, made: &mut BucketedValues) -> Result<()> {
+        let Self { filling, block, bucket, places: known, .. } = self;
+        known.clear();
+        known.resize(bucket.items.len(), UNKNOWN);
+        bucket.each_user(|items, user, places, keyed| {
+            let slot = |place: &u32| block.slot(items[*place as usize], &mut known[*place as usize]);
+            filling.add((items, user, places), slot, keyed);
+            if filling.is_full(BLOCK_ROWS) {
+                block.end(filling, number, made)?;
+                known.fill(UNKNOWN);
+            }
+            Ok(())
+        })?;
+        bucket.clear();
+        if filling.rows() >= BLOCK_ROWS / NEARLY { block.end(filling, number, made) } else { Ok(()) }
+    }
+}
+
+/// What the block that is being filled shares, and what came of those before.
+#[derive(Debug)]
+struct OpenBlock {
+    counts: UserCounts,
+    task: BlockTask,
+    /// The slots of the shared items of the block.
+    slots: ByDigest<u32>,
+    shared: Vec<Digest>,
+    /// What the users of all blocks gave to shared items.
+    sums: ByDigest<u64>,
+}
+
+impl OpenBlock {
+    /// The slot of an item, which `known` remembers; or the item, if one user alone holds it.
+    fn slot(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
+        if *known == UNKNOWN {
+            let shared = &mut self.shared;
+            let slot = || {
+                shared.push(item);
+                codes(shared.len() - 1)
+            };
+            *known = if self.counts.at_most(item) > 1 {
+                *self.slots.entry(item).or_insert_with(slot)
+            } else {
+                ALONE
+            };
+        }
+        if *known == ALONE { Err(item) } else { Ok(*known) }
+    }
+
+    /// Let the users give, and write the block, whose users are of this bucket and earlier ones.
+    fn end(&mut self, filling: &mut BlockFiller, bucket: i32, made: &mut BucketedValues) -> Result<()> {
+        let (mut users, mut shared) =
+            (filling.end(), SharedTable::new(self.shared.len(), (1, self.shared.len())));
+        users.begin();
+        let is_needed = self.task.run(&mut users, &shared)?;
+        shared.add_up();
+        for (item, given) in self.shared.iter().zip(shared.weights()) {
+            let sum = self.sums.entry(*item).or_insert(0);
+            // Otherwise: more than the driver takes.
+            *sum = sum.saturating_add(given);
+        }
+        if is_needed {
+            made.push(bucket, pack_block(&users, Some(&self.shared)));
+        }
+        self.slots.clear();
+        self.shared.clear();
+        Ok(())
+    }
+}
+
+impl Stage for BlockUsers {
+    fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut made = BucketedValues::default();
+        for (bucket, packed) in bucketed_values(&batch)? {
+            if let Some(last) = self.runs.ended_by(bucket)? {
+                self.end_bucket(last, &mut made)?;
+            }
+            self.bucket.push(packed)?;
+        }
+        made.into_batches()
+    }
+
+    fn finish(&mut self) -> Result<Vec<RecordBatch>> {
+        let mut made = BucketedValues::default();
+        if let Some(last) = self.runs.current() {
+            self.end_bucket(last, &mut made)?;
+            self.block.end(&mut self.filling, last, &mut made)?;
+        }
+        let mut sums = Vec::new();
+        self.block.sums.iter().for_each(|(item, sum)| push_weight(*item, *sum, &mut sums));
+        let mut made = made.into_batches()?;
+        made.extend(self.block.task.for_driver(PartContents::ByDigest, &sums).into_batches()?);
+        Ok(made)
+    }
+}

@@ -1,0 +1,112 @@
+//! The driver of scored rounds while tasks have the users in blocks.
+
+use dpsel_core::rounds::{BLOCK_ITEMS, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, SharedTable};
+use dpsel_exact::random::Digest;
+use dpsel_exact::{Error, Result};
+
+use super::job::ExchangeJob;
+use super::plain_rounds::wipe;
+use crate::exchange::wire::{
+    Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
+};
+
+const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
+
+/// The most sums that tasks send together in a round, if each of `tasks` has some of the users.
+///
+/// # Errors
+/// [`Error::Internal`] if the user counts are damaged.
+pub fn most_sums(shared: &Packed, tasks: u32) -> Result<u64> {
+    let mut sums = 0_u64;
+    each_frequent(shared.bytes(), |_, users| sums = sums.saturating_add(users.min(tasks).into()))?;
+    Ok(sums)
+}
+
+/// Scores shared items round by round, and steers the next round.
+#[derive(Debug)]
+pub struct Steering {
+    job: ExchangeJob,
+    /// None before the first round has ended. The slot of an item is its place in order of digests.
+    driver: Option<Driver<MemoryBlocks<'static, ItemBlock>>>,
+    /// The sums of the first round, each item once.
+    sums: Vec<(Digest, u64)>,
+    /// Decisions about items that one user alone holds.
+    released: Vec<u8>,
+}
+
+impl Steering {
+    /// Before the first round.
+    #[must_use]
+    pub fn new(job: ExchangeJob) -> Self {
+        Self { job, driver: None, sums: Vec::new(), released: Vec::new() }
+    }
+
+    /// Take what some tasks of a round sent.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many users.
+    pub fn take(&mut self, sent: &Packed) -> Result<()> {
+        let Self { driver, sums, released, .. } = self;
+        each_part(sent.bytes(), |contents, part| match (contents, &mut *driver) {
+            (PartContents::ByDigest, None) => unpack_weights(part, sums),
+            (PartContents::ByCode, Some(driver)) => {
+                each_sum(part, |slot, sum| driver.shared_mut().add(slot, sum))
+            }
+            (PartContents::ByDigest, Some(_)) | (PartContents::ByCode, None) => Err(OTHER_ITEMS),
+            (PartContents::Decisions, _) => {
+                released.extend_from_slice(part);
+                Ok(())
+            }
+        })?;
+        add_up(sums);
+        Ok(())
+    }
+
+    /// End a round, all of whose tasks have sent. Returns the states for the next round; after the last round, all
+    /// decisions.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is no such round; [`Error::Capacity`] for too many items or users.
+    pub fn end_round(&mut self) -> Result<Packed> {
+        let digests = if self.driver.is_none() { Some(self.begin()?) } else { None };
+        let driver = self.driver.as_mut().ok_or(OTHER_ITEMS)?;
+        let Some(decided) = driver.decide()? else {
+            return Ok(SharedStates { digests, importances: driver.shared().importances().collect() }
+                .pack()
+                .into());
+        };
+        let mut released = std::mem::take(&mut self.released);
+        for item in &decided {
+            Decisions::push(item.digest, item.weight, &mut released);
+        }
+        Ok(released.into())
+    }
+
+    /// Begin with the items of the first round, which are returned.
+    fn begin(&mut self) -> Result<Vec<Digest>> {
+        let sums = &mut self.sums;
+        if sums.len() > MOST_SHARED {
+            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+        }
+        let digests: Vec<Digest> = sums.iter().map(|(digest, _)| *digest).collect();
+        let mut shared = SharedTable::new(digests.len(), (1, 0));
+        sums.iter().enumerate().try_for_each(|(slot, (_, sum))| shared.add(slot, *sum))?;
+        wipe(sums);
+        *sums = Vec::new();
+        let blocks = (0..).step_by(BLOCK_ITEMS).zip(digests.chunks(BLOCK_ITEMS));
+        let mut items: Vec<_> = blocks.map(|(first, items)| ItemBlock::new(first, items.to_vec())).collect();
+        items.iter_mut().for_each(ItemBlock::begin);
+        self.driver = Some(Driver::new(self.job.scored_rounds()?, shared, MemoryBlocks::new(items, 1, None)));
+        Ok(digests)
+    }
+}
+
+impl Drop for Steering {
+    fn drop(&mut self) {
+        if let Some(driver) = &mut self.driver {
+            driver.items_mut().blocks_mut().iter_mut().for_each(ItemBlock::wipe);
+            driver.shared_mut().wipe();
+        }
+        wipe(&mut self.sums);
+    }
+}
