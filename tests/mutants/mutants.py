@@ -175,21 +175,21 @@ MUTANTS = [
         CORE + "mechanisms/budget_split.rs",
         "rho: rest(rho, of_counts)?",
         "rho: rest(rho, of_counts).map(|_| rho)?",
-        (COUNTS, "cargo:beside"),
+        (COUNTS, "cargo:budget_split"),
     ),
     Mutant(
         "numbers cost nothing beside Gaussian rounds",
         CORE + "mechanisms/budget_split.rs",
         "sub_down(1.0, counts.share)",
         "sub_down(1.0, 0.0 * counts.share)",
-        (COUNTS, "cargo:beside"),
+        (COUNTS, "cargo:budget_split"),
     ),
     Mutant(
         "numbers with a budget of their own leave all epsilon to the items",
         CORE + "mechanisms/budget_split.rs",
         "epsilon: left(epsilon, of_counts.0)?,",
         "epsilon: left(epsilon, of_counts.0).map(|_| epsilon)?,",
-        (COUNTS, "cargo:beside"),
+        (COUNTS, "cargo:budget_split"),
     ),
     Mutant(
         "the sizes of users of Steered are certified without numbers",
@@ -203,14 +203,14 @@ MUTANTS = [
         CORE + "mechanisms/gaussian_part.rs",
         "root_of_squares([part.mu, counts].into_iter())",
         "root_of_squares([part.mu, 0.0 * counts].into_iter())",
-        ("cargo:beside",),
+        ("cargo:budget_split",),
     ),
     Mutant(
         "a least number of users lowers weights by too little",
         CORE + "rounds/least_users.rs",
         "u64::from(self.min_users - 1).saturating_mul(most)",
         "u64::from(self.min_users.saturating_sub(2)).saturating_mul(most)",
-        (PUBLIC_LISTS, "cargo:rounds::lowered"),
+        (PUBLIC_LISTS, "cargo:rounds::least_users"),
     ),
     Mutant(
         "a least number of users for mechanisms whose users react",
@@ -2282,7 +2282,7 @@ MUTANTS = [
         CORE + "mechanisms/published/policy_laplace/mod.rs",
         "let largest = UNIT / u64::from(self.passes);",
         "let largest = UNIT / u64::from(self.passes.min(1));",
-        ("cargo:mechanisms::policy_laplace",),
+        ("cargo:mechanisms::published::policy_laplace",),
     ),
     Mutant(
         "a dictionary value whose code is made up",
@@ -2721,7 +2721,7 @@ MUTANTS = [
         IN_ENGINES + "exchange/wire/seal.rs",
         "hasher.update(start).finalize_xof()",
         "hasher.update(&start[..0]).finalize_xof()",
-        ("cargo:exchange::wire::packed",),
+        ("cargo:exchange::wire::seal",),
     ),
     Mutant(
         "blocks of a task go to several tasks",
@@ -2880,6 +2880,20 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
+        "a block of users has importances above the full one",
+        CORE + "rounds/block/lone_item.rs",
+        "self.importance <= FULL_IMPORTANCE",
+        "self.importance <= FULL_IMPORTANCE + 1",
+        ("cargo:rounds::block::lone_items",),
+    ),
+    Mutant(
+        "blocks of users take memory beside the limit of the disk",
+        CORE + "disk/threads/memory.rs",
+        "block.saturating_mul(self.threads)",
+        "block.saturating_mul(0 * self.threads)",
+        ("cargo:disk::threads::memory",),
+    ),
+    Mutant(
         "sums of blocks lose an item behind one without weight",
         IN_ENGINES + "exchange/wire/shared_items.rs",
         "next = code + 1;",
@@ -3000,7 +3014,7 @@ MUTANTS = [
         IN_ENGINES + "disk/threads/memory.rs",
         "limit / 2 >= needed as u64",
         "*limit >= needed as u64",
-        ("cargo:disk::memory",),
+        ("cargo:disk::threads::memory",),
     ),
     Mutant(
         "auto takes what the disk refuses",
@@ -3077,7 +3091,7 @@ MUTANTS = [
         IN_ENGINES + "disk/reading/census.rs",
         "each(once[0], others.saturating_add(codes(once.len())));",
         "each(once[0], others.max(codes(once.len())));",
-        ("cargo:disk::census",),
+        ("cargo:disk::reading::census",),
     ),
     Mutant(
         "a table after the first one is emptied early, too",

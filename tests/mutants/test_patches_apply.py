@@ -11,6 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
+CORE = ROOT / "rust" / "core" / "src"
 
 
 def _load(name: str):
@@ -30,6 +31,24 @@ def test_the_patch_applies_once(mutant) -> None:
     assert mutant.find != mutant.replace
     for test in mutant.tests:
         assert test.startswith("cargo:") or (ROOT / test.split("::")[0]).is_file(), test
+
+
+def unit_tests() -> set[str]:
+    """The unit tests of the core, by module and name."""
+    found = set()
+    for path in CORE.rglob("*.rs"):
+        module = "::".join(path.relative_to(CORE).with_suffix("").parts).removesuffix("::mod")
+        text = path.read_text()
+        inner = "::tests" if "\nmod tests {" in text else ""
+        names = re.findall(r"#\[test\]\s+(?:#\[[^\]]*\]\s+)*fn (\w+)", text)
+        found |= {f"{module}{inner}::{name}" for name in names}
+    return found
+
+
+def test_every_filter_finds_unit_tests() -> None:
+    filters = {test.removeprefix("cargo:") for mutant in MUTANTS for test in mutant.tests if "cargo:" in test}
+    every = unit_tests()
+    assert [given for given in sorted(filters) if not any(given in test for test in every)] == []
 
 
 def test_there_are_enough_of_them() -> None:
