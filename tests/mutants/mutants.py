@@ -2888,7 +2888,7 @@ MUTANTS = [
     ),
     Mutant(
         "blocks of users take memory beside the limit of the disk",
-        CORE + "disk/threads/memory.rs",
+        IN_ENGINES + "disk/threads/memory.rs",
         "block.saturating_mul(self.threads)",
         "block.saturating_mul(0 * self.threads)",
         ("cargo:disk::threads::memory",),
