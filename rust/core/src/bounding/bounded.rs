@@ -58,7 +58,7 @@ impl BoundedContributions {
     ///
     /// # Errors
     /// Interruption.
-    pub fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
+    pub(crate) fn remove(&mut self, removed: &ItemSet, control: &Control) -> Result<()> {
         let tally = control.tally(REMOVING, self.users());
         self.for_each_user(control, tally, |user, order| {
             user.remove(removed);
@@ -76,13 +76,13 @@ impl BoundedContributions {
 
     /// Number of users.
     #[must_use]
-    pub fn users(&self) -> usize {
+    pub(crate) fn users(&self) -> usize {
         self.contributions.users.len()
     }
 
     /// The keys and digests of the items.
     #[must_use]
-    pub fn vocabulary(&self) -> &Vocabulary {
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
         &self.contributions.vocabulary
     }
 
@@ -99,19 +99,19 @@ impl BoundedContributions {
 
     /// The most items a user keeps.
     #[must_use]
-    pub fn bound(&self) -> u32 {
+    pub(crate) fn bound(&self) -> u32 {
         self.bound
     }
 
     /// Number of rows that were grouped.
     #[must_use]
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.contributions.rows
     }
 
     /// The number of threads that are worth starting.
     #[must_use]
-    pub fn threads(&self, control: &Control) -> usize {
+    pub(crate) fn threads(&self, control: &Control) -> usize {
         parallel::threads_for(self.rows(), control)
     }
 
@@ -122,7 +122,7 @@ impl BoundedContributions {
 
     /// The kept items of all users, to be read again and again.
     #[must_use]
-    pub fn kept(&self) -> KeptItems<'_> {
+    pub(crate) fn kept(&self) -> KeptItems<'_> {
         let Contributions { starts, lens, pieces, .. } = &self.contributions;
         let pieces = pieces.iter().map(|piece| piece.items.as_slice()).collect();
         KeptItems { pieces, starts, lens, bound: self.bound }
@@ -130,7 +130,7 @@ impl BoundedContributions {
 
     /// The kept items of a user.
     #[must_use]
-    pub fn kept_items(&self, user: usize) -> &[u32] {
+    pub(crate) fn kept_items(&self, user: usize) -> &[u32] {
         let items = self.contributions.items_of(user);
         &items[..items.len().min(self.bound as usize)]
     }

@@ -20,14 +20,14 @@ impl CountLimit {
 
     /// Counts of users, or of up to `rows` rows of a user and an item.
     #[must_use]
-    pub fn new(items: L0Bound, rows: Option<u32>) -> Self {
+    pub(crate) fn new(items: L0Bound, rows: Option<u32>) -> Self {
         // Otherwise: users are counted, each once.
         Self { items, rows: rows.unwrap_or(1).clamp(1, Self::MOST_ROWS) }
     }
 
     /// The items in which a user of most rows still counts whole.
     #[must_use]
-    pub fn items(self) -> L0Bound {
+    pub(crate) fn items(self) -> L0Bound {
         self.items
     }
 

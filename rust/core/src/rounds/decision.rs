@@ -172,7 +172,7 @@ impl Decider {
     /// keeps its state and is not released.
     #[inline]
     #[must_use]
-    pub fn decide(&self, state: ItemState, weight: u64, word: u128) -> ItemOutcome {
+    pub(crate) fn decide(&self, state: ItemState, weight: u64, word: u128) -> ItemOutcome {
         if !self.takes_part(state, weight) {
             return ItemOutcome::Kept(state);
         }

@@ -50,7 +50,7 @@ impl Rule {
 
     /// The parameters of a scored round.
     #[must_use]
-    pub fn scoring(&self) -> Option<&Scoring> {
+    pub(crate) fn scoring(&self) -> Option<&Scoring> {
         match self {
             Self::Scoring(scoring) => Some(scoring),
             Self::Noisy(_) | Self::Curve(_) | Self::Screening(_) | Self::Ranking(_) => None,

@@ -115,7 +115,7 @@ impl Found {
 
     /// The items at these places, in their order.
     #[must_use]
-    pub fn at(&self, places: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn at(&self, places: impl Iterator<Item = usize>) -> Self {
         let mut found = Self::default();
         for place in places {
             found.digests.push(self.digests[place]);

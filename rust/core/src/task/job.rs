@@ -31,7 +31,7 @@ impl JobSpec {
 
     /// A job whose rounds publish items alone.
     #[must_use]
-    pub fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
+    pub(crate) fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
         Self { columns, bound, calibration, with_weights: false, min_users: 1 }
     }
 

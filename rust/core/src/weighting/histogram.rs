@@ -61,7 +61,7 @@ struct Sums<'a> {
 impl WeightHistogram {
     /// All weights zero.
     #[must_use]
-    pub fn new(code_bound: usize) -> Self {
+    pub(crate) fn new(code_bound: usize) -> Self {
         Self {
             low: Array::zeroed(code_bound),
             high: Array::zeroed(code_bound),
@@ -72,12 +72,12 @@ impl WeightHistogram {
 
     /// All codes are below this.
     #[must_use]
-    pub fn code_bound(&self) -> usize {
+    pub(crate) fn code_bound(&self) -> usize {
         self.low.as_slice().len()
     }
 
     /// The weights of some codes.
-    pub fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn weights(&self, codes: Range<usize>) -> impl Iterator<Item = u64> + '_ {
         let pages = codes.start / PAGE..codes.end.div_ceil(PAGE);
         // Pages that nobody wrote to are not read either: the system would provide them.
         let is_touched = self.touched[pages].contains(&true);

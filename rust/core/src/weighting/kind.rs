@@ -54,7 +54,7 @@ impl Weighting {
 
     /// Bytes that are taken while the weights are found, at most.
     #[must_use]
-    pub fn bytes(self, totals: Totals) -> usize {
+    pub(crate) fn bytes(self, totals: Totals) -> usize {
         let of_item = match self {
             Self::Count | Self::EqualL1 | Self::EqualL2 => return 0,
             Self::PolicyL1(_) => PolicyL1::ITEM_BYTES,

@@ -45,7 +45,7 @@ impl PolicyL2 {
 
     /// The norm in units of weight.
     #[must_use]
-    pub fn norm(self) -> Interval {
+    pub(crate) fn norm(self) -> Interval {
         Interval::integer(self.norm.into()) * Interval::point(1.0 / UNIT as f64)
     }
 

@@ -77,7 +77,7 @@ impl Uniform {
     }
 
     /// A number with its first 64 digits.
-    pub fn drawn(coins: &mut impl Bits) -> Self {
+    pub(crate) fn drawn(coins: &mut impl Bits) -> Self {
         let mut number = Self::default();
         number.extend(FIRST, coins);
         number
@@ -98,7 +98,7 @@ impl Uniform {
 
     /// Bounds from the first digits, of which there are some.
     #[must_use]
-    pub fn to_interval(&self) -> Interval {
+    pub(crate) fn to_interval(&self) -> Interval {
         // Otherwise: the number 0 has no digits.
         let word = (&self.digits >> (self.length - FIRST)).iter_u64_digits().next().unwrap_or(0);
         let unit = Interval::point(2.0_f64.powi(-64));

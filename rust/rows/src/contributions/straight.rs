@@ -36,7 +36,7 @@ pub struct Runs {
 
 impl Runs {
     /// Start anew, and keep the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.users.clear();
         self.items.clear();
     }

@@ -54,7 +54,7 @@ impl<T: Element> Array<T> {
     /// `len` zeros that live on when most of what was made beside them is gone. So they have a mapping of their own even if
     /// there are fewer of them.
     #[must_use]
-    pub fn apart(len: usize) -> Self {
+    pub(crate) fn apart(len: usize) -> Self {
         Self::mapped_from(MAPPED_APART, len).unwrap_or_else(|| Self::zeroed(len))
     }
 
@@ -106,7 +106,7 @@ impl<T: Element> Array<T> {
 
     /// Bytes held.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.as_slice())
     }
 }
@@ -167,7 +167,7 @@ impl<T: Element> Growing<T> {
     }
 
     /// Remove all elements, and keep the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.len = 0;
     }
 

@@ -85,7 +85,7 @@ impl ItemBlock {
     /// # Errors
     /// [`dpsel_exact::Error::Capacity`] for more users than noise may be added for; [`dpsel_exact::Error::Internal`] for an item
     /// that is not there.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         round: &BlockRound,
         shared: &SharedTable,

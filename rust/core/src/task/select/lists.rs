@@ -22,7 +22,7 @@ impl SelectRequest {
     ///
     /// # Errors
     /// [`Error::Schema`] naming the list.
-    pub fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
+    pub(crate) fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
         let lists = [(&self.excluded, EXCLUDE), (&self.public, PUBLIC)];
         for (list, name) in lists.into_iter().filter_map(|(list, name)| Some((list.as_ref()?, name))) {
             list.named_in_types_of(data, &self.columns, name)?;
@@ -86,7 +86,7 @@ impl PublicLists {
     ///
     /// # Errors
     /// [`Error::Internal`] if public items cannot be decoded; as [`with_public`].
-    pub fn beside(
+    pub(crate) fn beside(
         &self,
         released: RecordBatch,
         numbers: Option<&[i64]>,

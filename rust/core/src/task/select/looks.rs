@@ -52,7 +52,7 @@ impl SelectRequest {
     ///
     /// # Errors
     /// As [`ByLength::parts`].
-    pub fn chosen(&self, choice: &ByLength<MechanismSpec>, lists: Lists) -> Result<Self> {
+    pub(crate) fn chosen(&self, choice: &ByLength<MechanismSpec>, lists: Lists) -> Result<Self> {
         let (_, privacy) = choice.parts(self.privacy)?;
         Ok(Self { mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone() })
     }

@@ -16,20 +16,20 @@ pub struct OwnCodes {
 impl OwnCodes {
     /// The integers below `below`.
     #[must_use]
-    pub fn new(below: u32) -> Self {
+    pub(crate) fn new(below: u32) -> Self {
         Self { below }
     }
 
     /// All are below this.
     #[must_use]
-    pub fn below(self) -> u32 {
+    pub(crate) fn below(self) -> u32 {
         self.below
     }
 
     /// Append a code for each integer. Those of larger integers mean nothing, and the caller replaces them. Their rows go to
     /// `rows`, which is at least as long as `integers`. Returns how many they are.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
-    pub fn code<C: Code>(self, integers: &[u64], codes: &mut Vec<C>, rows: &mut [u32]) -> usize {
+    pub(crate) fn code<C: Code>(self, integers: &[u64], codes: &mut Vec<C>, rows: &mut [u32]) -> usize {
         let mut left = 0;
         for (first, integers) in (0..).step_by(BLOCK).zip(integers.chunks(BLOCK)) {
             codes.extend(integers.iter().map(|integer| C::new(*integer as u32)));

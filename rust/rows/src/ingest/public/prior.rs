@@ -54,7 +54,7 @@ impl Prior {
     ///
     /// # Errors
     /// [`Error::Schema`] if the items cannot be cast exactly to the types of the data.
-    pub fn ranks(
+    pub(crate) fn ranks(
         &self,
         columns: &Columns,
         data: &ColumnLayout,
