@@ -18,10 +18,10 @@ use crate::weighting::{FULL_IMPORTANCE, SHARES};
 
 /// The state of one item after the earlier rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ItemState {
+pub(crate) struct ItemState {
     /// The sum of the noise of all scored rounds, in grid steps. With the weight of these rounds it is the cumulative
     /// score.
-    pub noise: i64,
+    pub(crate) noise: i64,
     /// The sum of share times importance over the scored rounds.
     pub(crate) exposure: u32,
     /// The relative share of a user's weight that the item gets. An item of importance 0 is settled if it has exposure,
@@ -59,7 +59,7 @@ impl ItemState {
 
 /// The outcome of a round for one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemOutcome {
+pub(crate) enum ItemOutcome {
     /// The item is released with this noisy weight in grid steps, or 0 if no noisy weight was asked for or drawn.
     Released(i64),
     /// The item is never released. Users give it no more weight.
