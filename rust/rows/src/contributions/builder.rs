@@ -105,46 +105,64 @@ impl ContributionsBuilder {
 
     /// A worker for one thread. Dropping it adds its last rows.
     pub fn worker(&self) -> Worker<'_> {
-        Worker {
-            builder: self,
-            open: OpenChunk::default(),
-            scratch: Scratch::default(),
-            codes: Vec::new(),
-            own_users: OwnOfThread::default(),
-            own_items: OwnOfThread::default(),
-            without_item: WithoutItem::default(),
-        }
+        Worker { builder: self, part: PartOfThread::default() }
     }
 
-    /// Append the numbers of the codes of the users or items with these digests to `codes`.
-    pub(super) fn intern(
+    /// Append the codes of the users or items with these digests to `codes`.
+    pub(super) fn intern<C: Code>(
         &self,
+        part: &mut PartOfThread,
         digests: &[Digest],
         payload: &impl Payload,
-        scratch: &mut Scratch,
-        codes: &mut Vec<u32>,
-        side: Side,
+        codes: &mut Vec<C>,
     ) -> Result<()> {
-        let grown = match side {
-            Side::User => self.users.intern(digests, &(), scratch, codes)?,
-            Side::Item => self.items.intern(digests, payload, scratch, codes)?,
+        let PartOfThread { scratch, codes: interned, .. } = part;
+        interned.clear();
+        let grown = match C::SIDE {
+            Side::User => self.users.intern(digests, &(), scratch, interned)?,
+            Side::Item => self.items.intern(digests, payload, scratch, interned)?,
         };
+        codes.extend(interned.iter().copied().map(C::new));
         self.control.charge_memory(grown, READING)
+    }
+
+    /// The integers that are their own codes; see [`Sink::own_codes`].
+    pub(super) fn own_codes<C: Code>(
+        &self,
+        part: &mut PartOfThread,
+        integers: &[u64],
+    ) -> Result<Option<OwnCodes>> {
+        match C::SIDE {
+            Side::User => part.own_users.begun(self.own_users.as_ref(), integers, &self.users),
+            Side::Item => part.own_items.begun(self.own_items.as_ref(), integers, &self.items),
+        }
     }
 
     /// Add rows to the open chunk of a thread.
     pub(super) fn push(
         &self,
-        open: &mut OpenChunk,
+        part: &mut PartOfThread,
         users: &[UserCode],
         lens: Option<&[u32]>,
         items: &[ItemCode],
     ) -> Result<()> {
-        if open.rows() + items.len() > CHUNK_ROWS {
-            self.close(open)?;
+        if let (OwnOfThread::Own(own), Some(lens)) = (part.own_users, lens) {
+            let without_item =
+                users.iter().zip(lens).filter(|(user, len)| **len == 0 && user.0 < own.below());
+            without_item.for_each(|(user, _)| part.without_item.note(user.0));
         }
-        open.extend(users, lens, items);
+        if part.open.rows() + items.len() > CHUNK_ROWS {
+            self.close(&mut part.open)?;
+        }
+        part.open.extend(users, lens, items);
         Ok(())
+    }
+
+    /// Take all that a thread has, which knows no codes then.
+    pub(super) fn take(&self, part: &mut PartOfThread) -> Result<()> {
+        let PartOfThread { mut open, without_item, .. } = std::mem::take(part);
+        let noted = self.without_item.lock().map_err(|_| POISONED);
+        self.close(&mut open).and(noted.map(|mut noted| noted.merge(&without_item)))
     }
 
     /// Add the rows of an open chunk.
@@ -185,7 +203,13 @@ const POISONED: Error = Error::Internal("a reading thread failed");
 #[derive(Debug)]
 pub struct Worker<'a> {
     builder: &'a ContributionsBuilder,
-    open: OpenChunk,
+    part: PartOfThread,
+}
+
+/// What one thread has of a builder: its last rows, and what it knows of codes.
+#[derive(Debug, Default)]
+pub(super) struct PartOfThread {
+    pub(super) open: OpenChunk,
     scratch: Scratch,
     codes: Vec<u32>,
     own_users: OwnOfThread,
@@ -233,10 +257,7 @@ impl Worker<'_> {
         payload: &impl Payload,
         codes: &mut Vec<C>,
     ) -> Result<()> {
-        self.codes.clear();
-        self.builder.intern(digests, payload, &mut self.scratch, &mut self.codes, C::SIDE)?;
-        codes.extend(self.codes.iter().copied().map(C::new));
-        Ok(())
+        self.builder.intern(&mut self.part, digests, payload, codes)
     }
 
     /// The integers that are their own codes; see [`Sink::own_codes`].
@@ -244,11 +265,7 @@ impl Worker<'_> {
     /// # Errors
     /// Another thread failed.
     pub(crate) fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<OwnCodes>> {
-        let ContributionsBuilder { users, items, own_users, own_items, .. } = self.builder;
-        match C::SIDE {
-            Side::User => self.own_users.begun(own_users.as_ref(), integers, users),
-            Side::Item => self.own_items.begun(own_items.as_ref(), integers, items),
-        }
+        self.builder.own_codes::<C>(&mut self.part, integers)
     }
 
     /// Add rows: `lens[i]` consecutive codes of `items` belong to `users[i]`. Without `lens` each user has one code.
@@ -256,12 +273,7 @@ impl Worker<'_> {
     /// # Errors
     /// Memory limit.
     pub fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
-        if let (OwnOfThread::Own(own), Some(lens)) = (self.own_users, lens) {
-            let without_item =
-                users.iter().zip(lens).filter(|(user, len)| **len == 0 && user.0 < own.below());
-            without_item.for_each(|(user, _)| self.without_item.note(user.0));
-        }
-        self.builder.push(&mut self.open, users, lens, items)
+        self.builder.push(&mut self.part, users, lens, items)
     }
 }
 
@@ -284,10 +296,7 @@ impl Sink for Worker<'_> {
 
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
-        let builder = self.builder;
-        let noted = builder.without_item.lock().map_err(|_| POISONED);
-        let ended = [builder.close(&mut self.open), noted.map(|mut noted| noted.merge(&self.without_item))];
-        if let Err(error) = ended.into_iter().collect::<Result<()>>() {
+        if let Err(error) = self.builder.take(&mut self.part) {
             // `finish` reports this error, and a poisoned lock as well.
             if let Ok(mut closed) = self.builder.closed.lock() {
                 *closed = Err(error);

@@ -13,17 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use dpsel_exact::numeric::widths::index;
-use dpsel_exact::random::Digest;
+use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
-use super::builder::ContributionsBuilder;
-use super::chunk::OpenChunk;
+use super::builder::{ContributionsBuilder, PartOfThread};
 use super::grouped::Contributions;
-use super::interner::Scratch;
 use super::order::RowOrder;
 use super::straight::{Collector, Way, needs_no_table};
 use super::totals::Later;
-use crate::ingest::{Code, Codes, ItemCode, ItemSchema, Payload, Sink, UserCode};
+use crate::ingest::{Code, Codes, ItemCode, ItemSchema, OwnCodes, Payload, Sink, UserCode};
 use crate::runtime::Control;
 
 const POISONED: Error = Error::Internal("a thread failed while it emptied the rows");
@@ -33,6 +31,9 @@ const POISONED: Error = Error::Internal("a thread failed while it emptied the ro
 const EARLY: u64 = if cfg!(any(test, feature = "testing")) { 1 << 12 } else { 1 << 20 };
 /// The least bytes of a row in a builder.
 const ROW: u64 = 4;
+/// Bytes of memory for each row of the input that integers may be their own codes for. There is one such integer for
+/// sixteen of these rows at most, so what is kept for them is below a twentieth of the memory.
+const OWN: u64 = 64;
 
 /// Takes the rows that were collected until the builder was too full. Users may come again later.
 pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
@@ -69,16 +70,16 @@ struct Filling {
     number: u64,
     /// Whether no builder comes after this one, which stays empty.
     is_last: bool,
-    /// The open chunk of each thread.
-    open: Mutex<Vec<Arc<Mutex<OpenChunk>>>>,
+    /// What each thread has of it.
+    parts: Mutex<Vec<Arc<Mutex<PartOfThread>>>>,
 }
 
 impl Filling {
     /// Take all rows, and start anew.
     fn empty(&mut self, control: &Control) -> Result<ContributionsBuilder> {
-        for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            let mut open = open.lock().map_err(|_| POISONED)?;
-            self.builder.close(&mut open)?;
+        for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            let mut part = part.lock().map_err(|_| POISONED)?;
+            self.builder.take(&mut part)?;
         }
         self.number += 1;
         Ok(std::mem::replace(&mut self.builder, ContributionsBuilder::new(&apart(control))))
@@ -92,16 +93,17 @@ fn apart(control: &Control) -> Control {
 
 impl<'a> Refill<'a> {
     /// An empty builder, whose rows go to `spill` when they take more than `most` bytes, or in the end if what comes
-    /// `later` would exceed the limit of memory.
+    /// `later` would exceed the limit of memory. At most `rows` rows have a user and an item, as far as that is known. If
+    /// these are many and memory is not scarce, small integers are their own codes in the first builder.
     pub fn new(
         (schema, order): (ItemSchema, RowOrder),
         (most, later): (u64, &'a Later<'a>),
-        control: &'a Control,
+        (rows, key, control): (u64, &ReleaseKey, &'a Control),
         spill: &'a Spill<'a>,
         straight: Option<Way<'a>>,
     ) -> Self {
-        let builder = ContributionsBuilder::new(&apart(control));
-        let filling = Filling { builder, number: 0, is_last: false, open: Mutex::default() };
+        let builder = ContributionsBuilder::for_rows(rows.min(most / OWN), key, &apart(control));
+        let filling = Filling { builder, number: 0, is_last: false, parts: Mutex::default() };
         Self {
             current: RwLock::new(filling),
             schema,
@@ -120,20 +122,12 @@ impl<'a> Refill<'a> {
 
     /// A worker for one thread.
     pub fn worker(&self) -> RefillWorker<'_, 'a> {
-        let open = Arc::<Mutex<OpenChunk>>::default();
+        let part = Arc::<Mutex<PartOfThread>>::default();
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&open));
+        current.parts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&part));
         let number = current.number;
         drop(current);
-        RefillWorker {
-            refill: self,
-            held: None,
-            straight: None,
-            open,
-            number,
-            scratch: Scratch::default(),
-            codes: Vec::new(),
-        }
+        RefillWorker { refill: self, held: None, straight: None, part, number }
     }
 
     /// All rows, if they were never too many and the job fits into memory with them. Otherwise the last ones go the way of
@@ -174,8 +168,8 @@ impl<'a> Refill<'a> {
         if is_first && self.needs_no_table(full.users()? as u64) {
             current.is_last = true;
             // No thread puts anything into them any more.
-            for open in current.open.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-                *open.lock().map_err(|_| POISONED)? = OpenChunk::default();
+            for part in current.parts.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                *part.lock().map_err(|_| POISONED)? = PartOfThread::default();
             }
         }
         self.control.check()?;
@@ -225,11 +219,9 @@ pub struct RefillWorker<'r, 'a> {
     held: Option<RwLockReadGuard<'r, Filling>>,
     /// What takes the rows if no builder does any more.
     straight: Option<Arc<Mutex<Collector<'a>>>>,
-    open: Arc<Mutex<OpenChunk>>,
+    part: Arc<Mutex<PartOfThread>>,
     /// The number of the builder whose codes this thread knows.
     number: u64,
-    scratch: Scratch,
-    codes: Vec<u32>,
 }
 
 impl fmt::Debug for RefillWorker<'_, '_> {
@@ -268,10 +260,15 @@ impl Sink for RefillWorker<'_, '_> {
             return Ok(());
         }
         let filling = self.held.as_ref().ok_or(NO_STEP)?;
-        self.codes.clear();
-        filling.builder.intern(digests, payload, &mut self.scratch, &mut self.codes, C::SIDE)?;
-        codes.extend(self.codes.iter().copied().map(C::new));
-        Ok(())
+        filling.builder.intern(&mut *self.part.lock().map_err(|_| POISONED)?, digests, payload, codes)
+    }
+
+    fn own_codes<C: Code>(&mut self, integers: &[u64]) -> Result<Option<OwnCodes>> {
+        let Some(filling) = &self.held else {
+            // Rows go without a table, or come outside of a step, which fails when they are interned.
+            return Ok(None);
+        };
+        filling.builder.own_codes::<C>(&mut *self.part.lock().map_err(|_| POISONED)?, integers)
     }
 
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
@@ -281,10 +278,10 @@ impl Sink for RefillWorker<'_, '_> {
         self.refill.runs.fetch_add(users.len() as u64, Ordering::Relaxed);
         self.refill.rows.fetch_add(items.len() as u64, Ordering::Relaxed);
         let filling = self.held.as_ref().ok_or(NO_STEP)?;
-        let mut open = self.open.lock().map_err(|_| POISONED)?;
-        filling.builder.push(&mut open, users, lens, items)?;
+        let mut part = self.part.lock().map_err(|_| POISONED)?;
+        filling.builder.push(&mut part, users, lens, items)?;
         // Rows of an open chunk are not counted yet.
-        if open.rows() > self.refill.open { filling.builder.close(&mut open) } else { Ok(()) }
+        if part.open.rows() > self.refill.open { filling.builder.close(&mut part.open) } else { Ok(()) }
     }
 
     fn end(&mut self) -> Result<()> {
@@ -340,7 +337,7 @@ mod tests {
         let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
         let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
         let way = Some(Way { rows: 1000, begin: &begin });
-        let refill = Refill::new((schema, RowOrder::Any), (most, &|_| 0), &control, &spill, way);
+        let refill = Refill::new((schema, RowOrder::Any), (most, &|_| 0), (0, &key, &control), &spill, way);
         let mut worker = refill.worker();
         for first in (0..ROWS).step_by(index(STEP)) {
             let each = if first < ROWS / 4 { first_each } else { then_each };

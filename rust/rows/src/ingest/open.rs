@@ -175,7 +175,8 @@ impl OpenSource {
     }
 
     /// At most so many rows have a user and an item, as far as that is known before they are read.
-    pub(crate) fn known_rows(&self) -> u64 {
+    #[must_use]
+    pub fn known_rows(&self) -> u64 {
         match &self.0 {
             Opened::Stream(..) => 0,
             Opened::Files(files) => files.known_rows(),

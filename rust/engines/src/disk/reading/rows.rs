@@ -118,8 +118,8 @@ impl<'a> RowSink<'a> {
         let begin = || self.straight();
         let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
         let straight = is_plain.then_some(StraightWay { rows: self.stages.memory.straight, begin: &begin });
-        let refill =
-            Refill::new((schema, order), (self.stages.memory.table, later), control, &spill, straight);
+        let rows = (source.known_rows(), key, control);
+        let refill = Refill::new((schema, order), (self.stages.memory.table, later), rows, &spill, straight);
         source.deliver(key, control, || refill.worker())?;
         if let Some(contributions) = refill.finish()? {
             return Ok(Read::InMemory(contributions));
