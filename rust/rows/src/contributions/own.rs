@@ -144,39 +144,16 @@ mod tests {
     use dpsel_exact::random::{Digest, Purpose, ReleaseKey};
     use proptest::prelude::*;
 
-    use super::super::testing::Integers;
+    use super::super::testing::{coded as code, sets};
     use super::super::vocabulary::Vocabulary;
-    use super::super::{Contributions, ContributionsBuilder, RowOrder, Worker};
+    use super::super::{Contributions, ContributionsBuilder, RowOrder};
     use crate::ingest::testing::digests;
-    use crate::ingest::{Code, ItemCode, ItemSchema, UserCode};
+    use crate::ingest::{ItemCode, ItemSchema, UserCode};
     use crate::runtime::Control;
 
     /// As on any machine: the bounds of these tests are for few shards.
     fn two_threads() -> Control {
         Control::new(2.try_into().ok(), None)
-    }
-
-    /// Code integers as a coder does.
-    fn code<C: Code>(
-        worker: &mut Worker<'_>,
-        integers: &[u64],
-        key: &ReleaseKey,
-        purpose: Purpose,
-    ) -> Vec<C> {
-        let mut coded = Vec::new();
-        let mut rows: Vec<u32> = (0..).take(integers.len()).collect();
-        if let Some(own) = worker.own_codes::<C>(integers).unwrap() {
-            let left = own.code(integers, &mut coded, &mut rows);
-            rows.truncate(left);
-        }
-        coded.resize(integers.len(), C::default());
-        let others: Vec<u64> = rows.iter().map(|row| integers[*row as usize]).collect();
-        let mut interned = Vec::new();
-        worker.intern(&digests(&others, key, purpose), &Integers, &mut interned).unwrap();
-        for (row, code) in rows.into_iter().zip(interned) {
-            coded[row as usize] = code;
-        }
-        coded
     }
 
     /// Users with their numbers of items, where a number may be zero, for an input that seems to have so many rows.
@@ -193,12 +170,6 @@ mod tests {
         }
         let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
         builder.finish(schema, &RowOrder::Any).unwrap()
-    }
-
-    fn sets(made: &Contributions) -> BTreeMap<Digest, BTreeSet<Digest>> {
-        let known = made.vocabulary.digests();
-        let items = |items: &[u32]| items.iter().map(|item| known.get(ItemCode(*item))).collect();
-        made.users.iter().copied().zip(made.items_by_user().map(items)).collect()
     }
 
     /// Integers of both sides of the bound, which is 64 for 1024 rows and 1024 for many.

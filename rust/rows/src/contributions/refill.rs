@@ -297,12 +297,14 @@ impl Sink for RefillWorker<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use arrow_schema::DataType;
     use dpsel_exact::random::{Purpose, ReleaseKey};
 
     use super::*;
     use crate::contributions::straight::{Runs, Straight};
-    use crate::contributions::testing::Integers;
+    use crate::contributions::testing::{Integers, coded, sets};
     use crate::ingest::testing::digests;
 
     /// Counts the rows that go straight.
@@ -376,5 +378,50 @@ mod tests {
         let [spilled, straight, kept, tables] = pushed(Some(100 * ROWS), [2, 80], 2 << 20);
         assert_eq!([spilled, straight, kept], [ROWS, 0, 0]);
         assert!((2..ROWS / STEP / 2).contains(&tables), "{tables}");
+    }
+
+    /// Small integers are their own codes in the first builder, and users without an item are known in every one.
+    #[test]
+    fn users_have_their_items_over_all_builders_whatever_is_its_own_code() {
+        let key = ReleaseKey::insecure_test([7; 32]);
+        let all = |rows: u64, most: u64| {
+            let (control, tables) = (Control::new(1.try_into().ok(), None), Mutex::new(Vec::new()));
+            let spill = |rows: Contributions| {
+                tables.lock().unwrap().push(sets(&rows));
+                Ok(())
+            };
+            let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
+            let refill =
+                Refill::new((schema, RowOrder::Any), (most, &|_| 0), (rows, &key, &control), &spill, None);
+            let mut worker = refill.worker();
+            for first in (0..ROWS / 4).step_by(1000) {
+                let users: Vec<u64> = (first..first + 1000).map(|row| row * 7919 % 5000).collect();
+                let lens: Vec<u32> = (0..1000).map(|row| row % 3).collect();
+                let items: Vec<u64> = (0..999).map(|row| (first + row) * 104_729 % 1900).collect();
+                worker.begin().unwrap();
+                let users: Vec<UserCode> = coded(&mut worker, &users, &key, Purpose::UserDigest);
+                let items: Vec<ItemCode> = coded(&mut worker, &items, &key, Purpose::ItemDigest);
+                worker.push(&users, Some(&lens), &items).unwrap();
+                worker.end().unwrap();
+            }
+            drop(worker);
+            let kept = refill.finish().unwrap();
+            let mut tables = tables.into_inner().unwrap();
+            let number = tables.len();
+            tables.extend(kept.map(|kept| sets(&kept)));
+            let mut users = BTreeMap::<Digest, BTreeSet<Digest>>::new();
+            for (user, items) in tables.into_iter().flatten() {
+                users.entry(user).or_default().extend(items);
+            }
+            (users, number)
+        };
+        let (expected, none) = all(0, 1 << 30);
+        assert_eq!((expected.len(), none), (5000, 0));
+        assert_eq!(all(u64::MAX, 1 << 30), (expected.clone(), 0));
+        for rows in [0, 1024, u64::MAX] {
+            let (users, tables) = all(rows, 1 << 18);
+            assert_eq!(users, expected);
+            assert!(tables > 1, "{tables}");
+        }
     }
 }

@@ -10,9 +10,13 @@ use crate::ingest::testing::digests;
 use crate::runtime::Control;
 
 #[cfg(test)]
+mod codes;
+#[cfg(test)]
 mod keys;
 
 pub use crate::ingest::testing::item_digest;
+#[cfg(test)]
+pub(super) use codes::{coded, sets};
 #[cfg(test)]
 pub(super) use keys::{Firsts, placed, placed_digests};
 
