@@ -70,7 +70,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
-    users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
     threads: int | None = None,
@@ -124,8 +123,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         min_users: The least number of users that a released item has, whatever the noise. It is for
             mechanisms whose users do not react to each other: ``"auto"`` takes noise on counts, and others
             are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
-        users_per_group: The report also says what the guarantee is for any so many users together, such as
-            the accounts of one person. It changes nothing else. Refused if nothing could be promised to them.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a
             function from a text to a list of tokens, which must depend on that one text alone: see
@@ -209,7 +206,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         with_weights=with_weights,
         beyond_memory=isinstance(place, str),
         min_users=min_users,
-        users_per_group=users_per_group,
         counts=counts,
         lists=public_lists(exclude, public_items),
     )

@@ -139,7 +139,6 @@ HONOURED = {
         {"item": ["item", "frequency"], "exclude": [("the", "9.5"), ("a, b", "3")]},
     ),
     "min_users": (("--min-users", "9"), {"min_users": 9}),
-    "users_per_group": (("--users-per-group", "3"), {"users_per_group": 3}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "tokenizer": (("--tokenizer", "chars"), {"tokenizer": "chars"}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),

@@ -1767,13 +1767,6 @@ MUTANTS = [
         ("tests/unit/test_tokenizers.py",),
     ),
     Mutant(
-        "a group that nothing could be promised to",
-        "python/dpsel/_request/_selection.py",
-        "    for_group(privacy, users)\n",
-        "",
-        ("tests/unit/test_groups.py",),
-    ),
-    Mutant(
         "a look that is not derived again",
         CORE + "task/calibration.rs",
         "if *look != expected.look {",

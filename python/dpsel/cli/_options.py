@@ -166,13 +166,6 @@ tokenizer_option = click.option(
     help="What n-grams are made of: words, characters, or characters of one word.  [default: words]",
 )
 
-group_option = click.option(
-    "--users-per-group",
-    type=WholeRange(min=1),
-    metavar="K",
-    help="Also say what the guarantee is for any K users together.",
-)
-
 
 def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
     """Return (fewest, most) words: ``2`` is pairs only, ``1,2`` single words and pairs."""

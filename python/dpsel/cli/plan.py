@@ -11,7 +11,6 @@ from dpsel.cli._budgets import counted_from, counted_options, privacy_from, priv
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     check_plot,
-    group_option,
     json_option,
     plot_option,
     print_result,
@@ -71,7 +70,6 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
     metavar="K",
     help="Plan releases of no item of fewer than K users.  [default: 1]",
 )
-@group_option
 @counted_options
 @plot_option
 @json_option
@@ -92,7 +90,6 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
         users=list(options["users"]),
         with_weights=options["with_weights"],
         min_users=options["min_users"],
-        users_per_group=options["users_per_group"],
         counts=counted_from(options),
     )
     with Staged() as staged:

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, elements, several
 from dpsel._plot import Curve, draw
-from dpsel._request import checked_group, request_of_selection
+from dpsel._request import request_of_selection
 from dpsel._tables import Tabular
-from dpsel.accounting import Quantile, checked_privacy, for_group
-from dpsel.exceptions import InvalidParameterError
+from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
-from dpsel.release._wording import counted, counted_column, notation, readable
+from dpsel.release._wording import counted_column, readable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from dpsel._request import Request
-    from dpsel.accounting import ApproxDP, Counts, Privacy, PureDP
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
@@ -41,7 +40,6 @@ def plan(
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
     min_users: int = 1,
-    users_per_group: int | None = None,
     counts: float | Counts | None = None,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
@@ -64,7 +62,6 @@ def plan(
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
         min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
-        users_per_group: Also say what the guarantee is for any so many users together.
         counts: Plan calls with these ``counts=``: what they leave to the selection, and their noise.
 
     Returns:
@@ -91,7 +88,6 @@ def plan(
     """
     privacy = checked_privacy(privacy)
     limits = several(max_items_per_user)
-    group = checked_group(privacy, users_per_group)
     shown = [at_least_one("users", number) for number in elements("users", users)]
     held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
     requests = [
@@ -110,19 +106,8 @@ def plan(
             limit,
         )
     ]
-    if group is not None:
-        _check_groups(requests)
     rows = tuple(_row(each, _held(each.limit, each.mechanism, held), shown) for each in requests)
-    return Plan(privacy=privacy, users=tuple(shown), _rows=rows, users_per_group=group)
-
-
-def _check_groups(requests: list[_Asked]) -> None:
-    for each in requests:
-        if not each.mechanism.has_guarantee:
-            raise InvalidParameterError(
-                f"{type(each.mechanism).__name__} has no guarantee, so there is none for a group; leave "
-                "users_per_group out"
-            )
+    return Plan(privacy=privacy, users=tuple(shown), _rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +156,6 @@ class Plan(Tabular):
     privacy: Privacy
     users: tuple[int, ...]
     _rows: tuple[dict[str, Any], ...]
-    users_per_group: int | None = None
-
-    @property
-    def group(self) -> PureDP | ApproxDP | None:
-        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
-        return None if self.users_per_group is None else for_group(self.privacy, self.users_per_group)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -195,17 +174,11 @@ class Plan(Tabular):
 
     def to_json(self) -> str:
         """Return the rows as JSON text."""
-        said: dict[str, Any] = {"privacy": self.privacy.to_json()}
-        if (group := self.group) is not None:
-            said |= {"users_per_group": self.users_per_group, "group": group.to_json()}
-        return json.dumps(said | {"rows": self._rows}, indent=2)
+        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
 
     def __str__(self) -> str:
-        """Return the table, and what holds for groups and of a limit that is found in the data."""
+        """Return the table, and what a limit that is found in the data costs."""
         lines = [Tabular.__str__(self)]
-        if (group := self.group) is not None:
-            users = counted(self.users_per_group or 1, "user")
-            lines.append(f"for any {users} together: {notation(group.to_json())}")
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
         lines += [

@@ -176,7 +176,7 @@ class Card:
 
     def _groups(self) -> str:
         rows = []
-        for users in sorted({*_GROUPS, self.report["request"].get("users_per_group") or _GROUPS[0]} - {1}):
+        for users in _GROUPS:
             try:
                 group = for_group(self.report.cost.total, users)
             except DpselError:

@@ -211,12 +211,6 @@ class Report(Mapping[str, Any]):
         """
         return limit_of(self._data)
 
-    @property
-    def group(self) -> PureDP | ApproxDP | None:
-        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
-        users = self._data["request"].get("users_per_group")
-        return None if users is None else self.for_group(users)
-
     def for_group(self, users_per_group: int, *, delta: float | None = None) -> PureDP | ApproxDP:
         """Return what the whole cost says about any group of users; see [`for_group`][dpsel.for_group].
 

@@ -18,7 +18,6 @@ from dpsel.release._wording import (
     describe_kept,
     describe_limit,
     mechanism_as_code,
-    notation,
 )
 from dpsel.typing import ItemsT
 
@@ -282,9 +281,6 @@ class Release(Contents, Generic[ItemsT]):
         guarantee = describe_guarantee(self.report)
         if self.report.has_guarantee:
             guarantee = f"guarantee: {guarantee} for one user added or removed"
-            if (group := self.report.group) is not None:
-                users = request["users_per_group"]
-                guarantee += f", {notation(group.to_json())} for any {counted(users, 'user')} together"
         public = " that is not public" if "public_items" in request else ""
         least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
         rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
