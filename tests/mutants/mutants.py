@@ -1767,6 +1767,27 @@ MUTANTS = [
         ("tests/unit/test_tokenizers.py",),
     ),
     Mutant(
+        "an item that is markup in a notebook",
+        "python/dpsel/_tables.py",
+        "{html.escape(one_line(cell))}",
+        "{one_line(cell)}",
+        ("tests/unit/test_faces.py",),
+    ),
+    Mutant(
+        "an item that steers a terminal",
+        "python/dpsel/_tables.py",
+        "rows = [list(map(one_line, row)) for row in [head, *body]]",
+        "rows = [list(row) for row in [head, *body]]",
+        ("tests/unit/test_faces.py",),
+    ),
+    Mutant(
+        "labels of a plot that touch in axes that were given",
+        "python/dpsel/release/_draw.py",
+        "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
+        "size = _FONT",
+        ("tests/unit/test_card.py",),
+    ),
+    Mutant(
         "a look that is not derived again",
         CORE + "task/calibration.rs",
         "if *look != expected.look {",

@@ -11,10 +11,10 @@ from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, elements, several
 from dpsel._plot import Curve, draw
 from dpsel._request import request_of_selection
-from dpsel._tables import Tabular
+from dpsel._tables import Face, Tabular
 from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
-from dpsel.release._wording import counted_column, readable
+from dpsel.release._wording import counted, counted_column, readable
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +137,7 @@ def _asked(request: Request[SelectionMechanism], given: int | Quantile) -> list[
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan(Tabular):
     """What [`plan`][dpsel.plan] found: one row for each limit and mechanism.
 
@@ -176,17 +176,16 @@ class Plan(Tabular):
         """Return the rows as JSON text."""
         return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
 
-    def __str__(self) -> str:
-        """Return the table, and what a limit that is found in the data costs."""
-        lines = [Tabular.__str__(self)]
+    def _face(self) -> Face:
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
-        lines += [
+        lines = [
             f"to find the limit costs epsilon = {epsilon:.4g}; the noisy numbers of users of each size are "
             f"within {half_width:,} with 95 %"
             for epsilon, half_width in looks
         ]
-        return "\n".join(lines)
+        head, body = self._table()
+        return Face(head=head, rows=body, below=lines)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw the keep probability against the number of users.
@@ -202,7 +201,10 @@ class Plan(Tabular):
             ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
         """
         curves = (
-            Curve(*self.keep_curve(index), f"{row['mechanism']}, at most {row['max_items_per_user']:,} items")
+            Curve(
+                *self.keep_curve(index),
+                f"{row['mechanism']}, at most {counted(row['max_items_per_user'], 'item')}",
+            )
             for index, row in enumerate(self._rows)
         )
         labels = "users who hold the item", "probability that it is released"

@@ -102,7 +102,7 @@ def _row(
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SizePlan(Tabular):
     """What [`plan_size`][dpsel.plan_size] found: one row for each number of rows.
 
