@@ -1,6 +1,6 @@
 """What was spent in the terms of Google's ``dp_accounting``: no more than the guarantees allow.
 
-Theorems and proofs: ``docs/algorithms/accounting.md``, section 10.
+Theorems and proofs: <https://dpsel.github.io/dpsel/algorithms/accounting/>, section 10.
 """
 
 from __future__ import annotations

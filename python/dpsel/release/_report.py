@@ -12,7 +12,7 @@ from dpsel._arguments import as_name_of_file
 from dpsel._tables import Face, Shown, one_line
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
-from dpsel.exceptions import DpselError, FileError, InvalidParameterError, MissingFileError, ReportError
+from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
 from dpsel.release._summary import summary
@@ -245,8 +245,8 @@ class Report(Shown, Mapping[str, Any]):
     def _face(self) -> Face:
         try:
             return Face(summary(self, self.cost if self.has_guarantee else None))
-        except DpselError as error:
-            return Face([f"parts of this report do not agree, and dpsel.check(report) tells more: {error}"])
+        except Exception:  # noqa: BLE001 - whatever a report that was changed leads to
+            return Face(["parts of this report do not agree, and dpsel.check(report) tells more"])
 
     def __repr__(self) -> str:
         """Mechanism and guarantee."""

@@ -188,8 +188,9 @@ class Release(Contents, Generic[ItemsT]):
         They are computed from the published numbers and the report alone, so they cost nothing. They assume
         that sizes of items fall like a power above what can come out, and learn the rest from all numbers
         together. So rare items, whose numbers are mostly noise, move most. Numbers far above the noise hardly
-        move. With few released items there is little to learn from. See [the
-        guide](../guide/counts.md#shrunken-estimates) for what they gain, and where they lose.
+        move. With few released items there is little to learn from. See
+        [the guide](https://dpsel.github.io/dpsel/guide/counts/#shrunken-estimates) for what they gain, and
+        where they lose.
 
         Returns:
             An estimate for each released item, in the order of ``items``. The numbers of public items stay

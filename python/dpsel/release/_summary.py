@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpsel.release._look import limit_within
 from dpsel.release._wording import (
     chosen_mechanism,
     describe_guarantee,
@@ -64,7 +65,10 @@ def selection_lines(report: Mapping[str, Any]) -> list[str]:
         guarantee = f"guarantee: {guarantee} for one user added or removed"
     public = " that is not public" if "public_items" in request else ""
     least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
-    lines = [f"{guarantee}, {describe_kept(report)}{least}", _rule(report)]
+    lines = [f"{guarantee}, {describe_kept(report)}{least}"]
+    if "quantile" in request:
+        lines.append(limit_within(report))
+    lines.append(_rule(report))
     if (counts := numbers_of(report)) is not None:
         lines.append(
             f"{counts['count']}: noise of standard deviation {counts['scale']:.4g}, "

@@ -82,7 +82,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         min_users: The least number of users that a released item has, whatever the noise.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
-            which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+            which runs in Spark's Python workers: see [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
         progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
             step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
