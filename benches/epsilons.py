@@ -170,8 +170,9 @@ def draw(figures: list[dict[str, str]]) -> None:
 
     mpl.rcParams["svg.hashsalt"] = "dpsel"
     shown = [data for data in TITLES if any(row["data"] == data for row in figures)]
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    axes = figure.subplots(1, len(shown), squeeze=False)[0]
+    # One above the other, and no wider: on a phone the text can be read.
+    figure = Figure(figsize=(5.4, 3.6 * len(shown)), layout="constrained")
+    axes = figure.subplots(len(shown), 1, squeeze=False).flat
     for ax, data in zip(axes, shown, strict=True):
         mine = [row for row in figures if row["data"] == data]
         for name in dict.fromkeys(row["mechanism"] for row in mine):
@@ -190,8 +191,8 @@ def draw(figures: list[dict[str, str]]) -> None:
         ax.minorticks_off()
         ax.yaxis.set_major_formatter("{x:,.0f}")
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("items released")
-    axes[0].legend(frameon=False, fontsize="small")
+        ax.set_ylabel("items released")
+    figure.legend(*ax.get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=2)
     figure.savefig(PICTURE, metadata={"Date": None})
 
 

@@ -39,7 +39,6 @@ OPTIONS = {
     "n-grams": {"ngrams": (1, 2)},
     "n-grams of characters": {"ngrams": (2, 3), "tokenizer": "chars"},
     "sub-words": {"ngrams": (3, 4), "tokenizer": "subwords"},
-    "a group": {"users_per_group": 3},
     "a limit from the data": {"max_items_per_user": dpsel.Quantile(0.5)},
 }
 

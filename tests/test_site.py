@@ -174,6 +174,15 @@ def test_the_picture_of_speed_shows_the_table():
     ] == []
 
 
+@pytest.mark.parametrize(
+    "picture", sorted((ROOT / "docs" / "images").glob("*.svg")), ids=lambda path: path.stem
+)
+def test_a_picture_can_be_read_on_a_phone(picture):
+    """A phone shows about 360 points in a line, and shrinks what is wider."""
+    (width,) = re.findall(r'<svg [^>]*width="([\d.]+)pt"', picture.read_text(encoding="utf-8"))
+    assert float(width) <= 400
+
+
 def test_the_pictures_show_what_plans_say():
     shown = json.loads(figures.FILE.read_text(encoding="utf-8"))
     assert shown["keep"] == figures.keep()

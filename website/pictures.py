@@ -16,6 +16,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 FOLDER = figures.FILE.parent
+#: Inches. Wider pictures have small text on a phone.
+WIDTH = 5.4
 BLUE, ORANGE, GREEN, GREY = "#3f51b5", "#e65100", "#2e7d32", "#9e9e9e"
 
 
@@ -45,29 +47,30 @@ def saved(name: str, figure: Figure) -> None:
     figure.savefig(FOLDER / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
 
 
-def axes_of(columns: int = 1, height: float = 3.8) -> tuple[Figure, list[Any]]:
-    """A figure with axes side by side."""
-    figure = Figure(figsize=(8.5, height), layout="constrained")
-    made = figure.subplots(1, columns, squeeze=False)
-    return figure, list(made[0])
+def axes_of(panels: int = 1, height: float = 3.6, **shared: bool) -> tuple[Figure, list[Any]]:
+    """A figure with axes one above the other, of this height: on a phone its text can be read."""
+    figure = Figure(figsize=(WIDTH, height * panels), layout="constrained")
+    return figure, list(figure.subplots(panels, 1, squeeze=False, **shared).flat)
 
 
 def speed(found: dict[str, dict[str, float]]) -> Figure:
     """Seconds of each program, by the kind of rows."""
-    figure, (axes,) = axes_of()
+    figure, (axes,) = axes_of(1, 5.6)
     programs = list(next(iter(found.values())))
     for place, (program, color) in enumerate(zip(programs, (BLUE, GREEN, ORANGE, GREY), strict=True)):
-        bars = axes.bar(
+        bars = axes.barh(
             [kind + (place - 1.5) * 0.2 for kind in range(len(found))],
             [seconds[program] for seconds in found.values()],
-            width=0.2,
+            height=0.2,
             color=color,
             label="polars, not private" if program == "polars" else program,
         )
-        axes.bar_label(bars, fmt="{:.2f}", fontsize=8)
-    axes.set_xticks(range(len(found)), [kind.replace(", ", "\n") for kind in found])
-    axes.set_ylabel("seconds")
-    axes.legend(frameon=False, loc="upper left")
+        axes.bar_label(bars, fmt="{:.2f}", fontsize=9, padding=3)
+    axes.set_yticks(range(len(found)), [kind.replace(", ", "\n") for kind in found])
+    axes.set_xlabel("seconds")
+    axes.margins(x=0.12)
+    axes.invert_yaxis()
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -100,12 +103,12 @@ def cliff(keep: dict[str, Any]) -> Figure:
 
 def weights() -> Figure:
     """What users of 1, 4 and 16 items give to each of them."""
-    figure, all_axes = axes_of(3, 2.8)
+    figure, all_axes = axes_of(3, 1.9)
     for axes, items in zip(all_axes, (1, 4, 16), strict=True):
         axes.bar(range(1, items + 1), [1 / math.sqrt(items)] * items, color=BLUE, width=0.7)
         axes.set(ylim=(0, 1.1), xlim=(0, 17), xticks=[], title=f"{items} item{'s' * (items > 1)}")
         axes.text(8.5, 1.0, f"each gets {1 / math.sqrt(items):g}", ha="center")
-    all_axes[0].set_ylabel("weight from one user")
+    figure.supylabel("weight from one user", fontsize=11)
     return figure
 
 
@@ -121,9 +124,10 @@ def noise(found: dict[str, float]) -> Figure:
         axes.plot(xs, ys, color=color, label=f"{users} user{'s' * (users > 1)}")
         axes.fill_between(xs, ys, where=[x >= threshold for x in xs], color=color, alpha=0.25)
     axes.axvline(threshold, color="black", linewidth=1)
-    axes.text(threshold, 1.08, " threshold: released from here on", ha="left")
+    axes.text(threshold, 1.08, "threshold ", ha="right")
+    axes.text(threshold, 1.08, " released", ha="left")
     axes.set(xlabel="noisy weight", ylim=(0, 1.2), yticks=[])
-    axes.legend(loc="upper left", frameon=False)
+    figure.legend(frameon=False, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -179,9 +183,8 @@ def labelled(axes: Any, xs: tuple[float, ...], ys: list[int]) -> None:
 
 def rounds(run: dict[str, Any]) -> Figure:
     """Scores of all words after four of the rounds."""
-    figure = Figure(figsize=(8.5, 6.4), layout="constrained")
+    figure, four = axes_of(4, 2.4, sharex=True, sharey=True)
     last = len(run["path"])
-    four = figure.subplots(2, 2, sharex=True, sharey=True).flat
     for axes, number in zip(four, (2, 9, 19, last), strict=True):
         out = [word for word, scores in run["scores"].items() if len(scores) <= number]
         alive = [word for word in run["scores"] if word not in out and word in run["lines"]]

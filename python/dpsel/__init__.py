@@ -92,23 +92,12 @@ else:
         "select_top_k": "top_k",
         "top_k_from_counts": "top_k",
     }
-    #: Submodules that are public, and those that have always been there without an import of their own.
+    #: Submodules that are public without an import of their own.
     _SUBMODULES = ("demo_data", "exceptions", "mechanisms", "release")
-    _LOADED_BEFORE = (
-        "accounting",
-        "auditing",
-        "budget",
-        "comparison",
-        "item_table",
-        "planning",
-        "selection",
-        "top_k",
-        "typing",
-    )
 
     def __getattr__(name: str) -> object:
         """Load a name when it is first asked for; then it is an ordinary attribute."""
-        if name in _SUBMODULES or name in _LOADED_BEFORE:
+        if name in _SUBMODULES:
             return _import_module(f"dpsel.{name}")
         if name in _PLACES:
             value = getattr(_import_module(f"dpsel.{_PLACES[name]}"), name)

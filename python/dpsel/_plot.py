@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.outputs import checked_output
@@ -24,6 +25,13 @@ STYLES: Final = (
     ("#56B4E9", (0, (3, 1, 1, 1))),
     ("#E69F00", (0, (1, 1))),
 )
+
+#: Inches. As wide as a hand: on a phone the text keeps about the size that it has on paper.
+_WIDTH: Final = 5.5
+_HEIGHT: Final = 3.6
+_LINE: Final = 0.2
+#: The characters of a line of the legend that fit the width.
+_LABEL: Final = 56
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +57,35 @@ def draw(
     Raises:
         ImportError: If matplotlib is not installed.
     """
-    axes = new_axes(ax)
-    for curve, (colour, dash) in zip(curves, cycle(STYLES)):
+    drawn = [replace(curve, label=fill(curve.label, _LABEL)) for curve in curves]
+    axes = new_axes(ax, _HEIGHT + _LINE * sum(curve.label.count("\n") + 1 for curve in drawn))
+    for curve, (colour, dash) in zip(drawn, cycle(STYLES)):
         style = {"color": colour, "linestyle": dash} if curve.style == "-" else {}
         axes.plot(curve.x, curve.y, *([] if style else [curve.style]), label=curve.label, **style)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     if limits is not None:
         axes.set_ylim(*limits)
-    return finished(axes, path)
+    return finished(axes, path, own=ax is None)
 
 
-def finished(axes: Any, path: str | os.PathLike[str] | None) -> Any:
+def finished(axes: Any, path: str | os.PathLike[str] | None, *, own: bool) -> Any:
     """Give axes the common style, and save the figure if there is a path."""
     axes.grid(visible=True, alpha=0.3)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(frameon=False)
+    if own:
+        # Below the axes, so that it hides nothing.
+        axes.figure.legend(frameon=False, loc="outside lower center")
+    else:
+        axes.legend(frameon=False)
     if path is not None:
         axes.figure.savefig(checked_output(path), bbox_inches="tight")
     return axes
 
 
-def new_axes(ax: Any) -> Any:
-    """Return the axes that were given, or new ones.
+def new_axes(ax: Any, height: float) -> Any:
+    """Return the axes that were given, or new ones of this height in inches.
 
     Raises:
         ImportError: If matplotlib is not installed.
@@ -84,4 +97,4 @@ def new_axes(ax: Any) -> Any:
     except ImportError as error:
         raise ImportError("plots need matplotlib; install it with pip install 'dpsel[plot]'") from error
     # A figure of its own, outside pyplot: nothing is shown, and nothing global is left behind.
-    return Figure(figsize=(8, 5)).subplots()
+    return Figure(figsize=(_WIDTH, height), layout="constrained").subplots()

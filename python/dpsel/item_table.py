@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+import json
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, overload
 
-from dpsel._arguments import type_name
+from dpsel._arguments import at_least_one, type_name
 from dpsel._optional import optional
+from dpsel._tables import Face, Shown, first_rows
+from dpsel.exceptions import SchemaError
 from dpsel.outputs import checked_output
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dpsel import _core_calls
 
 __all__ = ["ItemTable"]
 
+#: The columns of noisy numbers of users or rows.
+_NUMBERS: Final = {"users", "rows", "count"}
 
-class ItemTable:
+
+class ItemTable(Shown):
     """The released items of files and of Arrow producers.
 
     It has the Arrow stream method, so every table library reads it without a copy; it needs none itself.
@@ -34,6 +40,12 @@ class ItemTable:
         (2, ['item'], ['milk', 'tea'])
         >>> table[0], table[-1:]
         ('milk', ['tea'])
+        >>> table
+        <dpsel.ItemTable: 2 items, column item>
+        item
+        ----
+        milk
+        tea
     """
 
     __slots__ = ("_core",)
@@ -79,6 +91,14 @@ class ItemTable:
             ValueError: If there is no such column.
         """
         return self._core.to_columns()[self.columns.index(name)]
+
+    def head(self, most: int = 10) -> list[Any]:
+        """Return the first items, in the order of the table, as of ``to_pylist()``.
+
+        Args:
+            most: How many.
+        """
+        return self.to_pylist()[: at_least_one("most", most)]
 
     def to_arrow(self) -> Any:
         """Return a ``pyarrow.Table``.
@@ -157,11 +177,27 @@ class ItemTable:
         """Iterate over the items as Python values."""
         return iter(self.to_pylist())
 
-    def __repr__(self) -> str:
-        """Number of items and columns."""
+    def face(self, above: Sequence[str]) -> Face:
+        """Return lines and the first rows for a person; where there are numbers, those of the largest."""
+        names = self.columns
+        asked = json.loads(self._core.report.text)["request"]["columns"]["items"]
+        numbers = [name for name in names if name in _NUMBERS and name not in asked and "rank" not in names]
+        try:
+            columns = self._core.to_columns()
+        except SchemaError:
+            return Face(
+                [*above, "to_arrow() and to_polars() show nanoseconds, which no type of Python holds"]
+            )
+        return first_rows(above, dict(zip(names, columns, strict=True)), "".join(numbers))
+
+    def _face(self) -> Face:
         items, columns = ("item" if len(self) == 1 else "items"), self.columns
         names = f"column{'' if len(columns) == 1 else 's'} {', '.join(columns)}"
-        return f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"
+        return self.face([f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"])
+
+    def __repr__(self) -> str:
+        """Number of items and columns, and the first rows."""
+        return str(self)
 
     def __getstate__(self) -> _core_calls.Release:
         """Pickle the released items only."""

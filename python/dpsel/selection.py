@@ -70,7 +70,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
-    users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
     threads: int | None = None,
@@ -96,7 +95,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         user: Column that identifies the user, the unit of privacy. Null users are refused. Required for
             tables and files; for pairs it is only a label. Several columns, such as ``["tenant", "id"]``,
             make a user of each combination of values; users of pairs are then tuples. What that protects is
-            said [here](../understand/users.md).
+            said [here](https://dpsel.github.io/dpsel/understand/users/).
         item: Column of the item, or several columns that make up one. Null items are dropped. Required for
             tables and files; for pairs, several names mean that each item is a tuple.
         privacy: The guarantee, as [`ApproxDP`][dpsel.ApproxDP] or [`ZCDP`][dpsel.ZCDP].
@@ -115,7 +114,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         counts: Also return the noisy number of users of each released item, in a column ``users``. A number
             is the part of the budget that this costs, such as 0.2; [`Counts`][dpsel.Counts] has more
             options, also for rows in place of users. The guarantee is then of items and numbers together. See
-            [the guide](../guide/counts.md).
+            [the guide](https://dpsel.github.io/dpsel/guide/counts/).
         public_items: Items that come out in any case, such as the names of all countries. Their rows are
             removed before bounding, so they use nothing of a user's limit and of the guarantee. The released
             table has a column ``public`` that marks them. They must be public: not taken from the data.
@@ -124,21 +123,19 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         min_users: The least number of users that a released item has, whatever the noise. It is for
             mechanisms whose users do not react to each other: ``"auto"`` takes noise on counts, and others
             are refused. See [the page](https://dpsel.github.io/dpsel/algorithms/min_users/) for its price.
-        users_per_group: The report also says what the guarantee is for any so many users together, such as
-            the accounts of one person. It changes nothing else. Refused if nothing could be promised to them.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a
             function from a text to a list of tokens, which must depend on that one text alone: see
-            [the page](../guide/tokenizers.md).
+            [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``; by default half of the memory that the
             machine or its container has free (on Linux), unless ``scratch`` is ``None``.
         scratch: Where rows beyond that go on. ``"auto"`` takes the system's folder for temporary files, or
             ``/var/tmp``, whichever is on a disk. The release is the same. Files there have no name, are
             encrypted under a key that only this process has, and are gone when it ends. Some mechanisms
-            need all rows in memory ([guide](../learn/larger-than-memory.md)): with ``"auto"`` they may
-            take all that is free, and with a folder that is named they are refused. ``None``: no row goes
-            to a disk, and beyond ``memory_limit`` there is an error.
+            need all rows in memory: with ``"auto"`` they may take all that is free, and with a folder that is
+            named they are refused ([guide](https://dpsel.github.io/dpsel/learn/larger-than-memory/)).
+            ``None``: no row goes to a disk, and beyond ``memory_limit`` there is an error.
         scratch_limit: The most bytes to use there.
         progress: ``True`` draws a bar, also in notebooks. A function is called with ``(done, total)`` several
             times a second; a total of 0 means unknown. ``done`` never falls, and reaches the total with the
@@ -209,7 +206,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         with_weights=with_weights,
         beyond_memory=isinstance(place, str),
         min_users=min_users,
-        users_per_group=users_per_group,
         counts=counts,
         lists=public_lists(exclude, public_items),
     )

@@ -143,7 +143,6 @@ class SelectOptions(TypedDict, total=False):
     public_items: Iterable[Any] | None
     exclude: Iterable[Any] | None
     min_users: int
-    users_per_group: int | None
     ngrams: tuple[int, int] | None
     tokenizer: Tokenizer | None
     threads: int | None

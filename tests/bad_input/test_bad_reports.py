@@ -95,7 +95,14 @@ def look(text: str) -> dpsel.release.CheckResult | None:
     try:
         report = dpsel.release.Report(text)
         outcome = dpsel.check(report)
-        shown = (str(outcome), repr(report), report.rounds, report.is_insecure)
+        shown = (
+            str(outcome),
+            repr(report),
+            str(report),
+            report._repr_html_(),
+            report.rounds,
+            report.is_insecure,
+        )
     except dpsel.exceptions.InternalError:
         raise  # a panic of the core, which is a finding
     except dpsel.DpselError:

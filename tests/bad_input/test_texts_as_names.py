@@ -181,7 +181,7 @@ COMMANDS = {
     "limit": lambda text: ["select", "rows.csv", *PARAMETERS, "--max-items-per-user", text],
     "choice": lambda text: ["select", "rows.csv", *PARAMETERS, "--format", text],
     "mechanism": lambda text: ["select", "rows.csv", *PARAMETERS, "--mechanism", text],
-    "delimiter": lambda text: ["select", "rows.csv", *PARAMETERS, "--delimiter", text],
+    "delimiter": lambda text: ["select", "rows.csv", *PARAMETERS, "--format", f"csv(delimiter={text!r})"],
     "output": lambda text: ["select", "rows.csv", *PARAMETERS, "--output", text],
     "query": lambda text: ["select", *PARAMETERS, "--sql", "@" + text],
     "list": lambda text: ["select", "rows.csv", *PARAMETERS, "--exclude", text],

@@ -47,7 +47,7 @@ def test_filter_labels_other_rows_and_takes_another_column(dpsel_run, folder, it
 def test_filter_reads_what_select_read(dpsel_run, folder):
     rows = [f"u{user};{item}" for user in range(400) for item in (*COMMON, f"secret{user}")]
     (folder / "rows.txt").write_text("\n".join(rows) + "\n")
-    form = ("--delimiter", ";", "--no-header")
+    form = ("--format", "csv(delimiter=';', header=false)")
     columns = ("--user", "column_1", "--item", "column_2")
     made = dpsel_run("select", "rows.txt", *form, *columns, *BUDGET, *TO_FILES, "--insecure-test-key", KEY)
     assert made.code == 0, made.err
@@ -60,11 +60,11 @@ def test_filter_reads_what_select_read(dpsel_run, folder):
     ("arguments", "code", "text"),
     [
         (
-            ("items.csv", "rows.csv", "-o", "kept.csv", "--delimiter", ";;"),
+            ("items.csv", "rows.csv", "-o", "kept.csv", "--format", "csv(delimiter=';;')"),
             2,
             "delimiter must be one character",
         ),
-        (("items.csv", "rows.csv", "-o", "kept.csv", "--delimiter", ";"), 3, "none named"),
+        (("items.csv", "rows.csv", "-o", "kept.csv", "--format", "csv(delimiter=';')"), 3, "none named"),
         (("items.csv", "rows.csv", "-o", "kept.csv", "--format", "xml"), 2, "--format"),
         (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),

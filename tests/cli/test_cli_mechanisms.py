@@ -220,9 +220,7 @@ def test_the_list_has_every_mechanism_with_what_it_takes(dpsel_run):
     assert "`" not in run.out
     one = dpsel_run("mechanisms", "Sips").out
     assert one.startswith("sips(rounds=3")
-    assert all(
-        word in one for word in ("guarantee", "weights", "docs/algorithms/sips.md", "Number of rounds")
-    )
+    assert all(word in one for word in ("guarantee", "weights", "/algorithms/sips/", "Number of rounds"))
 
 
 @pytest.mark.parametrize("command", ["select", "plan", "compare", "top-k", "plan-top-k"])

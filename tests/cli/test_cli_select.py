@@ -15,8 +15,8 @@ from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
 
 import dpsel
 from dpsel.cli import select
-from dpsel.cli._options import LONGEST_NGRAM
 from dpsel.cli._results import EXTENSIONS
+from dpsel.cli._types import FileFormat
 
 pytestmark = pytest.mark.usefixtures("rows")
 
@@ -72,12 +72,20 @@ def test_the_command_and_the_writer_accept_the_same_names(dpsel_run, folder, nam
     assert (dpsel_run(*SELECT, "-o", name).code == 0) == is_known
 
 
-def test_the_longest_ngram_is_that_of_the_library():
-    rows = [(n, "a b") for n in range(9)]
-    arguments = {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-6), "max_items_per_user": 2}
-    dpsel.select_partitions(rows, ngrams=(1, LONGEST_NGRAM), **arguments)
-    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="ngrams"):
-        dpsel.select_partitions(rows, ngrams=(1, LONGEST_NGRAM + 1), **arguments)
+@pytest.mark.parametrize(
+    ("words", "form"),
+    [
+        ("csv(delimiter=';', header=false)", dpsel.Csv(delimiter=";", header=False)),
+        ("csv(delimiter=tab)", dpsel.Csv(delimiter="\t")),
+        ("csv(quote=none)", dpsel.Csv(quote="")),
+        ("csv(quote='')", dpsel.Csv(quote="")),
+        ("csv(escape=backslash)", dpsel.Csv(escape="\\")),
+        ("csv(delimiter='|', escape='\\\\', header=true)", dpsel.Csv(delimiter="|", escape="\\")),
+        *((name, name) for name in FileFormat.NAMES),
+    ],
+)
+def test_a_format_is_one_value(words, form):
+    assert FileFormat().convert(words, None, None) == form
 
 
 def test_parquet_output_reads_back(dpsel_run):
@@ -139,14 +147,9 @@ HONOURED = {
         {"item": ["item", "frequency"], "exclude": [("the", "9.5"), ("a, b", "3")]},
     ),
     "min_users": (("--min-users", "9"), {"min_users": 9}),
-    "users_per_group": (("--users-per-group", "3"), {"users_per_group": 3}),
     "ngrams": (("--ngrams", "1,2"), {"ngrams": (1, 2)}),
     "tokenizer": (("--tokenizer", "chars"), {"tokenizer": "chars"}),
     "file_format": (("--format", "ndjson"), {"file_format": "ndjson"}),
-    "delimiter": (("--delimiter", "tab"), {"file_format": dpsel.Csv(delimiter="\t")}),
-    "no_header": (("--no-header",), {"file_format": dpsel.Csv(header=False)}),
-    "quote": (("--quote", ""), {"file_format": dpsel.Csv(quote="")}),
-    "escape": (("--escape", "\\"), {"file_format": dpsel.Csv(escape="\\")}),
     "threads": (("--threads", "2"), {"threads": 2}),
     "memory_limit": (("--memory-limit", "1.5GiB"), {"memory_limit": 3 << 29}),
     "scratch": (("--scratch", "."), {"scratch": "."}),
@@ -224,10 +227,13 @@ REFUSED = {
     "prior that is not there": (("--mechanism", "unit-greedy", "--prior", "nowhere.csv"), "cannot read"),
     "prior that is no table": (("--mechanism", "unit-greedy", "--prior", __file__), "not a CSV file"),
     "unknown mechanism": (("--mechanism", "magic"), "magic"),
-    "delimiter of Parquet": (("--format", "parquet", "--delimiter", ";"), "--delimiter is for text files"),
-    "two delimiters": (("--format", "tsv", "--delimiter", ";"), "--delimiter is for text files"),
-    "no header of NDJSON": (("--format", "ndjson", "--no-header"), "--no-header is for text files"),
-    "a long delimiter": (("--delimiter", ", "), "delimiter must be one character"),
+    "delimiter of Parquet": (("--format", "parquet(delimiter=';')"), "no form of text files such as csv("),
+    "no header of NDJSON": (("--format", "ndjson(header=false)"), "no form of text files such as csv("),
+    "half a form": (("--format", "csv(delimiter=';'"), "no form of text files such as csv("),
+    "a form without a part": (("--format", "csv()"), "no form of text files such as csv("),
+    "another part": (("--format", "csv(width=3)"), "no form of text files such as csv("),
+    "a long delimiter": (("--format", "csv(delimiter=', ')"), "delimiter must be one character"),
+    "a number as delimiter": (("--format", "csv(delimiter=7)"), "delimiter must be one character"),
     "bad passes": (("--mechanism", "policy-gaussian(passes=0)"), "passes"),
     "bad ratio": (("--mechanism", "sips(ratio=2)"), "ratio"),
     "bad rounds": (("--mechanism", "sips(rounds=0)"), "rounds"),
@@ -239,7 +245,7 @@ REFUSED = {
     "three lengths": (("--ngrams", "1,2,3"), "--ngrams"),
     "ngrams of nothing": (("--ngrams", "0"), "--ngrams"),
     "ngrams upside down": (("--ngrams", "3,2"), "ngrams"),
-    "ngrams too long": (("--ngrams", "1,300"), "MAX <= 8"),
+    "ngrams too long": (("--ngrams", "1,300"), "max <= 8"),
     "ngrams of two columns": (("--item", "other", "--ngrams", "1"), "ngrams"),
     "one column twice": (("--item", "item"), "item"),
     "user as item": (("--item", "user"), "item"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ import dpsel
 from dpsel import testing
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.release import Report
+from dpsel.release._look import limit_within, look_half_width
 from false_alarm import ALPHA
 from reference import quantile as reference
 from reference.mechanisms import sets_of
@@ -210,6 +212,56 @@ def test_a_plan_has_a_row_for_each_limit() -> None:
     beyond = [2 * a ** (z + 1) / (1 + a) for z in (width, width - 1)]
     assert beyond[0] <= 0.05 < beyond[1]
     assert "to find the limit costs epsilon = 1.2;" in str(plan)
+
+
+def test_a_release_its_report_and_its_card_say_how_uncertain_the_limit_is() -> None:
+    """With ten times the users the part that the limit covers is known ten times as well."""
+    covers = r"limit: users of at most (\d) items are about [\d.]+ % of all, within ([\d.]+) % with 95 %"
+    width = r"each noisy number of users is within (\d+) with 95 %"
+    within = []
+    for users in (500, 5_000):
+        data = table([(user, item) for user in range(users) for item in range(1 + user % 2)])
+        release = dpsel.select_partitions(
+            data, user="user", item="item", privacy=PRIVACY, max_items_per_user=QUANTILE
+        )
+        for text in (str(release), str(release.report)):
+            assert int(re.search(covers, text)[1]) == release.report.limit
+        within.append(float(re.search(covers, str(release))[2]))
+        (row, *_) = dpsel.plan(privacy=PRIVACY, max_items_per_user=QUANTILE).rows
+        assert int(re.search(width, str(release))[1]) == row["look_half_width"]
+        assert re.search(width, release.card().to_html())
+    assert within[0] == pytest.approx(10 * within[1], rel=0.6)
+
+
+def test_a_limit_of_few_users_says_that_it_says_nothing() -> None:
+    assert "which says nothing of so few users" in str(released([(1, 1)], dpsel.Quantile(0.6, share=0.01)))
+
+
+@given(epsilon=st.floats(0.01, 20.0))
+def test_the_half_width_holds_95_per_cent(epsilon) -> None:
+    width, decay = look_half_width(epsilon), math.exp(-epsilon)
+
+    def beyond(number: int) -> float:
+        return 2 * decay ** (number + 1) / (1 + decay)
+
+    assert beyond(width) <= 0.05 * (1 + 1e-9)
+    assert width == 0 or beyond(width - 1) > 0.05 * (1 - 1e-9)
+
+
+def test_what_is_said_of_the_limit_holds_as_often_as_it_says() -> None:
+    """Of exact numbers that are known, the true part lies within what is said in 95 of 100 releases."""
+    rng = np.random.default_rng(7)
+    true, epsilon, trials = [4000, 3000, 2000, 800, 200, 0], 0.05, 1500
+    held = 0
+    for _ in range(trials):
+        noise = rng.geometric(1 - math.exp(-epsilon), 6) - rng.geometric(1 - math.exp(-epsilon), 6)
+        noisy = [int(number + z) for number, z in zip(true, noise, strict=True)]
+        at = next(at for at in range(1, 6) if sum(noisy[:at]) >= 0.6 * sum(noisy))
+        look = {"users": noisy, "epsilon": epsilon, "limit": at}
+        said = limit_within({"look": look, "request": {"quantile": {"quantile": 0.6}}})
+        part, off = map(float, re.search(r"about ([\d.]+) % of all, within ([\d.]+) %", said).groups())
+        held += abs(100 * sum(true[:at]) / sum(true) - part) <= off
+    assert 0.92 < held / trials < 0.98
 
 
 def test_rows_on_the_disk_make_the_same_release(tmp_path) -> None:

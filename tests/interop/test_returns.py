@@ -98,7 +98,7 @@ def test_item_tables_convert():
     assert table.to_polars().to_dict(as_series=False) == {"what": ["a", "b"]}
     assert table.to_pandas().to_dict("list") == {"what": ["a", "b"]}
     assert table.columns == ["what"]
-    assert repr(table) == "<dpsel.ItemTable: 2 items, column what>"
+    assert repr(table) == "<dpsel.ItemTable: 2 items, column what>\nwhat\n----\na\nb"
     assert duckdb.from_arrow(pa.table(table)).fetchall() == [("a",), ("b",)]
 
 

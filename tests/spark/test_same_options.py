@@ -42,7 +42,6 @@ OPTIONS = {
     "exclude": [{"exclude": LISTS["exclude"]}, {"exclude": []}],
     "public_items": [LISTS, {"public_items": LISTS["public_items"], "counts": 0.3}],
     "min_users": [{"min_users": 12, "mechanism": dpsel.CountGaussian()}],
-    "users_per_group": [{"users_per_group": 3}],
     "max_items_per_user": [
         {"max_items_per_user": dpsel.Quantile(0.8, most=40)},
         {"max_items_per_user": dpsel.Quantile(0.5, most=9), "counts": 0.2, **LISTS},
@@ -142,7 +141,6 @@ def test_a_spark_dataframe_without_the_item_columns_is_no_list(spark, frame) -> 
         ({"public_items": [1], "exclude": [1]}, "must have no item in common"),
         ({"min_users": 0}, "min_users must be at least 1"),
         ({"min_users": 3, "mechanism": dpsel.Steered()}, "min_users"),
-        ({"users_per_group": 10**9}, "users_per_group"),
         ({"max_items_per_user": dpsel.Quantile(0.5), "mechanism": dpsel.ByLength(dpsel.Sips())}, "both look"),
     ],
     ids=str,

@@ -238,8 +238,66 @@ def test_a_plot_shows_released_weights_and_the_threshold(tmp_path) -> None:
     assert any(list(line.get_xdata()) == [threshold, threshold] for line in axes.get_lines())
     assert len(made.plot(most=1).get_yticklabels()) == 1
     assert release(with_weights=True).plot() is not None
-    with pytest.raises(InvalidParameterError, match="with_weights=True"):
+    with pytest.raises(InvalidParameterError, match=r"counts=0\.2, or with_weights=True"):
         release().plot()
+    with pytest.raises(InvalidParameterError, match="this release has none; ask for counts"):
+        dpsel.top_k_from_counts([900, 20], k=1, privacy=dpsel.PureDP(epsilon=1.0)).plot()
+
+
+#: Long items of strangers, with what would be a formula that is none.
+ITEMS = [f"{'a long item of many words ' * 20}{number} $\\frac$\n\x1b" for number in range(40)]
+PURE = dpsel.PureDP(epsilon=1.0)
+
+
+def counted(most: int) -> list[tuple[int, str]]:
+    return [(user, item) for place, item in enumerate(ITEMS[:most]) for user in range(200 + 9 * place)]
+
+
+def by_counts(counts: object, published: object, **options: object) -> object:
+    return dpsel.top_k_from_counts(counts, k=3, privacy=PURE, publish_counts=published, **options)
+
+
+def by_users(most: int, **options: object) -> object:
+    return dpsel.select_partitions(counted(most), privacy=PRIVACY, max_items_per_user=most, **options)
+
+
+DRAWN = {
+    "users": lambda: by_users(40, counts=0.5),
+    "rows": lambda: by_users(9, counts=dpsel.Counts(0.5, count="rows", max_rows_per_item=3)),
+    "both": lambda: by_users(9, counts=0.3, with_weights=True, mechanism=dpsel.Steered()),
+    "nothing": lambda: release(counts=0.3, exclude=["tea", "milk"]),
+    "Laplace": lambda: by_counts({item: 10**9 * at for at, item in enumerate(ITEMS[:3], 2)}, PURE),
+    "Gauss": lambda: by_counts([2, 3, 4], dpsel.ZCDP(rho=0.1, delta=1e-6)),
+    "free": lambda: by_counts([900, 20, 3], "free", mechanism=dpsel.Gamma()),
+    "rows of a top-k": lambda: dpsel.select_top_k(
+        counted(3), k=2, domain=ITEMS[:3], privacy=PURE, counts=PURE
+    ),
+}
+
+
+@pytest.mark.parametrize("given", [True, False], ids=["given axes", "own axes"])
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_label_of_a_plot_touches_another(name, given) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    made = DRAWN[name]()
+    axes = made.plot(ax=Figure(figsize=(4, 3), layout="constrained").subplots() if given else None)
+    canvas = FigureCanvasAgg(axes.figure)
+    canvas.draw()
+    assert len(axes.get_yticklabels()) == min(30, len(made))
+    for labels in (axes.get_yticklabels(), axes.get_xticklabels()):
+        inside = [label.get_window_extent() for label in labels if label.get_visible() and label.get_text()]
+        assert not [1 for at, box in enumerate(inside) for other in inside[at + 1 :] if box.overlaps(other)]
+    if not given:
+        (legend,) = axes.figure.legends
+        assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+        assert axes.get_window_extent().width > axes.figure.bbox.width / 4
+    assert "noisy number of" in "".join(text.get_text() for text in canvas.figure.findobj(match=_is_text))
+
+
+def _is_text(artist: object) -> bool:
+    return hasattr(artist, "get_text")
 
 
 def test_plots_differ_in_dashes_too() -> None:

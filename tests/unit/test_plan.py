@@ -61,7 +61,45 @@ def test_keep_probabilities_rise_and_meet_the_needed_users(mechanism):
 def test_users_of_more_items_than_a_row_keeps_contribute_as_many_as_it_keeps():
     limits, mechanisms = [10, 50, 200], [dpsel.Sips(), dpsel.Steered(reach=3)]
     plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=limits, mechanisms=mechanisms, items_per_user=100)
-    assert [row["items_per_user"] for row in plan.rows] == [10, 30, 50, 100, 100, 100]
+    assert [row["items_kept"] for row in plan.rows] == [10, 30, 50, 100, 100, 100]
+    assert {row["items_per_user"] for row in plan.rows} == {100}
+
+
+@pytest.mark.parametrize("mechanism", [dpsel.Steered(reach=3), dpsel.Sips(), dpsel.CountGaussian()], ids=repr)
+def test_users_of_long_lists_count_as_often_as_they_keep_the_item(mechanism):
+    """Only a part of those who hold an item keep it, so more of them are needed."""
+    options = {"privacy": PRIVACY, "max_items_per_user": 5, "mechanisms": mechanism}
+    (kept,) = dpsel.plan(users=[40], **options).rows
+    most = kept["items_kept"]
+    (held,) = dpsel.plan(users=[120], items_per_user=3 * most, **options).rows
+    assert [held[f"users_for_{keep}"] for keep in (50, 95, 99)] == [
+        3 * kept[f"users_for_{keep}"] for keep in (50, 95, 99)
+    ]
+    assert held["keep"]["120"] == kept["keep"]["40"]
+    assert most == kept["items_per_user"]
+
+
+def test_a_plan_of_typical_lists_points_to_limits_that_keep_them():
+    """The worst case of a larger limit needs more users. Users of typical lists need fewer, or as many."""
+    grid = {"privacy": PRIVACY, "max_items_per_user": [5, 10, 100]}
+    worst = [row["users_for_95"] for row in dpsel.plan(**grid).rows]
+    assert worst == sorted(worst)
+    plan = dpsel.plan(items_per_user=[5, 40], **grid)
+    assert [(row["max_items_per_user"], row["items_per_user"]) for row in plan.rows] == [
+        (limit, items) for limit in (5, 10, 100) for items in (5, 40)
+    ]
+    typical = [row["users_for_95"] for row in plan.rows if row["items_per_user"] == 40]
+    assert typical == sorted(typical, reverse=True)
+    short = [row["users_for_95"] for row in plan.rows if row["items_per_user"] == 5]
+    assert max(short) < 1.05 * min(short)
+    assert "items per user" in str(plan).splitlines()[0]
+    assert "a random part counts" in str(plan).splitlines()[-1]
+    assert "worst case" not in str(plan)
+    assert plan.plot() is not None
+    for text in (str(dpsel.plan(**grid)), dpsel.plan(**grid)._repr_html_()):
+        assert "worst case: users who hold the item keep as many items as they may" in text
+        assert "larger limit often releases more" in text
+        assert "items_per_user" in text
 
 
 def test_fewer_items_per_user_need_fewer_users():
@@ -74,7 +112,7 @@ def test_fewer_items_per_user_need_fewer_users():
 def test_texts_and_frames():
     plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10], users=[50])
     lines = str(plan).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert lines[0].split("  ")[0] == "mechanism"
     assert "users for 95%" in lines[0]
     assert "keep at 50" in lines[0]
@@ -103,6 +141,7 @@ def test_plot(tmp_path):
     ("arguments", "message"),
     [
         ({"items_per_user": 0}, "items_per_user must be at least 1, got 0"),
+        ({"items_per_user": [5, 0]}, "items_per_user must be at least 1, got 0"),
         ({"users": [0]}, "users must be at least 1, got 0"),
         ({"users": [1.5]}, "users must be a whole number, got float"),
         ({"max_items_per_user": []}, "need at least one entry"),

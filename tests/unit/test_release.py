@@ -52,7 +52,13 @@ def test_a_table_of_items_has_places(release):
     table = release.to_table()
     assert [table[0], table[1], table[-1]] == ["<milk>", "tea", "tea"]
     assert [table[:1], table[::-1], table[5:]] == [["<milk>"], ["tea", "<milk>"], []]
-    assert repr(table) == "<dpsel.ItemTable: 2 items, column item>"
+    assert repr(table).splitlines() == [
+        "<dpsel.ItemTable: 2 items, column item>",
+        "item",
+        "------",
+        "<milk>",
+        "tea",
+    ]
     with pytest.raises(IndexError):
         table[2]
     with pytest.raises(TypeError, match=r"places, from 0 on, and slices, got str; column\(name\) returns"):
@@ -60,14 +66,14 @@ def test_a_table_of_items_has_places(release):
     weighted = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=3, with_weights=True)
     assert weighted.to_table()[1] == weighted.items[1]
     assert weighted.items[1][0] == "tea"
-    assert repr(weighted.to_table()) == "<dpsel.ItemTable: 2 items, columns item, weight>"
+    assert repr(weighted.to_table()).startswith("<dpsel.ItemTable: 2 items, columns item, weight>\n")
 
 
 def test_a_table_of_one_item_says_so():
     one = dpsel.select_partitions(
         [(user, "tea") for user in range(500)], privacy=PRIVACY, max_items_per_user=1
     )
-    assert repr(one.to_table()) == "<dpsel.ItemTable: 1 item, column item>"
+    assert repr(one.to_table()).startswith("<dpsel.ItemTable: 1 item, column item>\n")
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

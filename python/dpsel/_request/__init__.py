@@ -9,14 +9,13 @@ from dpsel._request._columns import NamedColumns, columns_of, lengths_of, ngrams
 from dpsel._request._fixed import priced, selection_request, top_k_request
 from dpsel._request._lists import public_lists
 from dpsel._request._request import Request
-from dpsel._request._selection import checked_group, checked_limit, count_request, request_of_selection
+from dpsel._request._selection import checked_limit, count_request, request_of_selection
 from dpsel._request._top_k import as_list, request_of_rows
 
 __all__ = [
     "NamedColumns",
     "Request",
     "as_list",
-    "checked_group",
     "checked_limit",
     "columns_of",
     "count_request",

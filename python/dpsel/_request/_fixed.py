@@ -34,7 +34,6 @@ def selection_request(
     with_weights: bool = False,
     min_users: int = 1,
     counts: Counts | None = None,
-    users_per_group: int | None = None,
     quantile: Quantile | None = None,
     lists: PublicLists = NO_LISTS,
     chosen: str | None = None,
@@ -50,8 +49,6 @@ def selection_request(
         parameters["min_users"] = min_users
     if counts is not None:
         parameters["counts"] = counts.to_json(max_items_per_user)
-    if users_per_group is not None:
-        parameters["users_per_group"] = users_per_group
     if quantile is not None:
         parameters["quantile"] = quantile.to_json()
     return request_of(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["checked_group", "checked_limit", "count_request", "request_of_selection"]
+__all__ = ["checked_limit", "count_request", "request_of_selection"]
 
 
 def checked_limit(max_items_per_user: Any) -> int:
@@ -25,17 +25,6 @@ def checked_limit(max_items_per_user: Any) -> int:
     limit = as_int("max_items_per_user", max_items_per_user)
     _core_calls.validate(max_items_per_user=limit)
     return limit
-
-
-def checked_group(privacy: Privacy, users_per_group: Any) -> int | None:
-    """Refuse a group of users about which nothing could be said."""
-    if users_per_group is None:
-        return None
-    from dpsel.accounting import for_group
-
-    users = as_count("users_per_group", at_least_one("users_per_group", users_per_group))
-    for_group(privacy, users)
-    return users
 
 
 def request_of_selection(
@@ -49,7 +38,6 @@ def request_of_selection(
     with_weights: object = False,
     beyond_memory: bool = False,
     min_users: Any = 1,
-    users_per_group: Any = None,
     counts: Any = None,
     lists: PublicLists = NO_LISTS,
 ) -> Request[SelectionMechanism]:
@@ -79,7 +67,6 @@ def request_of_selection(
         with_weights=weights,
         min_users=least,
         counts=asked,
-        users_per_group=checked_group(privacy, users_per_group),
         quantile=quantile,
         lists=lists,
         chosen=reason,

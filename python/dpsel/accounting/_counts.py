@@ -22,7 +22,7 @@ class Counts:
     """Noisy numbers of users of the released items, or of their rows, in the budget of the selection.
 
     ``select_partitions(..., counts=0.2)`` is short for ``counts=Counts(share=0.2)``. See
-    [the guide](../guide/counts.md).
+    [the guide](https://dpsel.github.io/dpsel/guide/counts/).
 
     Args:
         share: The part of the budget that counts cost, above 0 and below 1. More gives better numbers and

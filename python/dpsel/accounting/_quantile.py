@@ -20,7 +20,12 @@ class Quantile:
     ``select_partitions(..., max_items_per_user=dpsel.Quantile(0.95))`` looks at the numbers of users of 1, 2,
     3, 4, 6, 8, 12, 16, ... items, with noise, and takes the least of these sizes that is a limit for enough
     of them. The selection has the rest of the budget. The report has the noisy numbers, the limit and both
-    budgets. The proof is in ``docs/algorithms/quantile.md``.
+    budgets. The proof is in <https://dpsel.github.io/dpsel/algorithms/quantile/>.
+
+    The noise makes the limit uncertain. Under ``ApproxDP`` each number is within 3 / (share x epsilon) users
+    of the true one with 95 %: 150 at an epsilon of 1 and the usual share. So have at least
+    1,000 / (share x epsilon) users. A release, its report and its card say how far the limit may be off, and
+    [`plan`][dpsel.plan] says it before.
 
     Args:
         quantile: The part of the users that have at most so many items, above 0 and below 1.

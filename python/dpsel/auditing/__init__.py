@@ -1,8 +1,8 @@
 """A falsifier: lower bounds of the epsilon and delta that a mechanism needs, against what it claims.
 
 [`audit`][dpsel.audit] runs what ships with dpsel, [`audit_callable`][dpsel.audit_callable] any function from
-rows to items. A claim that stands is not proved by that; the proofs are in ``docs/algorithms/``. How it works
-is in ``docs/guide/audit.md``.
+rows to items. A claim that stands is not proved by that; the proofs are in
+<https://dpsel.github.io/dpsel/algorithms/>. How it works is in <https://dpsel.github.io/dpsel/guide/audit/>.
 
 Examples:
     >>> import dpsel

@@ -149,7 +149,7 @@ class CountedSampler:
     An item is decided by its own pseudorandom words and by the users that are connected with it, and so is
     its number. So copies are independent. The outcome of a copy is the logarithm of how much likelier the
     user makes it, in steps; it is infinite if an item of nobody else comes out. A user of several rows and
-    items counts as the mechanism of ``docs/algorithms/counts.md`` says.
+    items counts as the mechanism of <https://dpsel.github.io/dpsel/algorithms/counts/> says.
     """
 
     mechanism: SelectionMechanism

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
 from dpsel._arguments import as_number
-from dpsel._tables import html_table, text_table
+from dpsel._tables import Face, Shown, text_table
 from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
 from dpsel.exceptions import InvalidParameterError
 from dpsel.outputs import checked_output
@@ -82,8 +82,8 @@ class Finding:
         return "REFUTED" if self.refuted else "stands"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditReport(Shown):
     """All findings of an audit; prints as a table.
 
     Args:
@@ -122,8 +122,13 @@ class AuditReport:
         """Return a table for a person, and what is behind it."""
         return "\n\n".join([text_table(*self._table()), self._summary(), *self._details()])
 
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<dpsel.AuditReport: {counted(len(self.findings), 'finding')}, {self._summary()}>"
+
+    def _face(self) -> Face:
+        head, body = self._table()
+        return Face(head=head, rows=body, below=[self._summary()])
 
     def _details(self) -> list[str]:
         """Return the witness of each refuted function, what was looked at where a claim stands, and notes."""

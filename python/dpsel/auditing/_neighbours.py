@@ -94,7 +94,7 @@ def crowd(cutoff: float, most_rows: int) -> list[Neighbours]:
 
     Groups of users fill the same items and have a little left, which goes to an item that all groups share,
     and only when that is full to an item of the group alone. The added user fills the shared item. See
-    ``docs/algorithms/greedy_frequency.md``.
+    <https://dpsel.github.io/dpsel/algorithms/greedy_frequency/>.
     """
     if cutoff < 2:  # noqa: PLR2004 - with less room nobody else fits beside the added user
         return []

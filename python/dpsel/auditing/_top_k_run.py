@@ -73,7 +73,7 @@ def _computed(case: Case, privacy: Any, bound: int | None) -> Iterator[Finding]:
         return
     # Published counts and replaced users need all of the claim; items alone do not.
     most = math.log((1 + math.exp(claim.epsilon)) / 2)
-    note = f"for one user more or less the items alone need an epsilon of {most:.4g} at most (see gamma.md)"
+    note = f"for one user more or less the items alone need an epsilon of {most:.4g} at most"
     yield exact_top_k(case.name, claim, law, note=note)
     if isinstance(privacy, PureDP):
         law = worst_of_swaps(case.mechanism, privacy, claim.delta)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from dpsel._arguments import as_int
+from dpsel._tables import SHOWN_ROWS, Face, Shown
 from dpsel.accounting import PureDP, checked_privacy
 from dpsel.accounting._amounts import for_neighbours, numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
@@ -43,7 +44,7 @@ class Spent:
     report: Report | None = None
 
 
-class Budget(OfOneProcess, Generic[Kind]):
+class Budget(OfOneProcess, Shown, Generic[Kind]):
     """A total guarantee for several releases of the same users.
 
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
@@ -361,6 +362,37 @@ class Budget(OfOneProcess, Generic[Kind]):
         with self._turn():
             entries = tuple(self._entries)
         return accounted(entries)
+
+    def _columns(self) -> dict[str, list[str]]:
+        """Return what is shown of each entry, by the heads of the columns."""
+        entries = self._entries
+        mechanisms = [each.report and str(each.report["request"]["mechanism"]["name"]) for each in entries]
+        return {
+            "number": [str(number) for number in range(1, len(entries) + 1)],
+            "for": [entry.label for entry in entries],
+            "items": [repr(entry.cost.items) for entry in entries],
+            "counts": [repr(entry.cost.counts) if entry.cost.counts else "-" for entry in entries],
+            "mechanism": [name or "-" for name in mechanisms],
+        }
+
+    def _seen(self) -> Face:
+        columns = self._columns()
+        totals = [f"total: {self._total!r}", f"remaining: {self._shown()}"]
+        return Face(head=list(columns), rows=list(zip(*columns.values(), strict=True)), below=totals)
+
+    def _face(self) -> Face:
+        try:
+            with self._turn():
+                return self._seen()
+        except BudgetExceededError:
+            # The copy of another process.
+            return Face([repr(self)])
+
+    def _repr_html_(self) -> str:
+        face = self._face()
+        earlier = len(face.rows) - SHOWN_ROWS
+        more = [f"and {earlier:,} earlier"] if earlier > 0 else []
+        return replace(face, rows=face.rows[-SHOWN_ROWS:], below=[*more, *face.below]).html()
 
     def __repr__(self) -> str:
         """Total, remaining and number of entries."""

@@ -1,6 +1,6 @@
 """What was spent in the terms of Google's ``dp_accounting``: no more than the guarantees allow.
 
-Theorems and proofs: ``docs/algorithms/accounting.md``, section 10.
+Theorems and proofs: <https://dpsel.github.io/dpsel/algorithms/accounting/>, section 10.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_number
+from dpsel._tables import Face, Shown
 from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import InvalidParameterError
 
@@ -27,8 +28,8 @@ __all__ = ["Accounted", "accounted"]
 _SLACK: Final = Fraction(1, 10**18)
 
 
-@dataclass(frozen=True, slots=True)
-class Accounted:
+@dataclass(frozen=True, slots=True, repr=False)
+class Accounted(Shown):
     """What a budget spent, for the accountants of ``dp_accounting``.
 
     With probability at least 1 - ``delta`` all releases together are no worse than ``event``. So if ``event``
@@ -48,6 +49,13 @@ class Accounted:
     releases: int
     _losses: Any
     _rest: float
+
+    def _face(self) -> Face:
+        return Face([repr(self)])
+
+    def __repr__(self) -> str:
+        """One line: how many events, and the delta beside them."""
+        return f"<dpsel.Accounted: {len(self.event.events):,} events, delta {self.delta:.6g} beside them>"
 
     def get_delta(self, epsilon: float) -> float:
         """Return the delta of all releases together at this epsilon, as the best accountant bounds it.

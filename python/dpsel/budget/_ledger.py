@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 from dpsel._arguments import as_name_of_file
 from dpsel._core_calls import create_text
-from dpsel._tables import html_table, text_table
 from dpsel.budget._budget import Budget
 from dpsel.budget._file import absolute, append, locked
-from dpsel.budget._label import shown_label
 from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of
 from dpsel.budget._payment import Payment
 from dpsel.budget._process import OfOneProcess
@@ -33,6 +32,13 @@ __all__ = ["Ledger"]
 _FORMAT: Final = 2
 _FORMATS: Final = (1, _FORMAT)
 _NOTHING: Final = "0" * 64
+#: A column that can be read, with margins; on a narrow screen the table scrolls by itself.
+_STYLE: Final = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1b1b}"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}"
+    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "code{overflow-wrap:anywhere}"
+)
 
 Kind = TypeVar("Kind", bound="Privacy")
 
@@ -248,46 +254,21 @@ class Ledger(Budget[Kind]):
             "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
         )
 
-    def _rows(self) -> tuple[list[str], list[list[str]]]:
-        head = ["number", "time", "for", "items", "counts", "mechanism"]
-        body = [
-            [
-                str(number),
-                time,
-                shown_label(entry.label),
-                repr(entry.cost.items),
-                "-" if entry.cost.counts is None else repr(entry.cost.counts),
-                "-" if entry.report is None else str(entry.report["request"]["mechanism"]["name"]),
-            ]
-            for number, (time, entry) in enumerate(zip(self._times, self._records(), strict=True), 1)
-        ]
-        return head, body
-
-    def __str__(self) -> str:
-        """Return what was spent as a table, with total and remainder."""
-        with self._turn():
-            left = self._shown()
-            return f"{text_table(*self._rows())}\ntotal: {self._total!r}\nremaining: {left}"
+    def _columns(self) -> dict[str, list[str]]:
+        columns = super()._columns()
+        return {"number": columns.pop("number"), "time": self._times} | columns
 
     def to_html(self) -> str:
         """Return a page that needs no other file, with all entries."""
-        import html
-
         with self._turn():
-            left, head, rows = html.escape(self._shown()), self._head, self._rows()
+            face, head = self._seen(), self._head
+        page = replace(face, above=face.below, below=["Costs add up, also if they are chosen as one goes."])
         return (
-            '<!doctype html><html lang="en"><meta charset="utf-8"><title>Privacy ledger</title>'
-            "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;color:#1b1b1b}"
-            "table{border-collapse:collapse;width:100%}td,th{padding:.3em .6em;border-bottom:1px solid #ccc;"
-            "text-align:left}</style><h1>Privacy ledger</h1>"
-            f"<p>Total: {html.escape(repr(self._total))}. Remaining: {left}. Costs add up, also if they are "
-            "chosen as one goes.</p>"
-            f"{html_table(*rows)}<p>Hash of the last line: <code>{head}</code></p></html>\n"
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width"><title>Privacy ledger</title>'
+            f"<style>{_STYLE}</style></head><body><h1>Privacy ledger</h1>{page.html()}"
+            f"<p>Hash of the last line: <code>{head}</code></p></body></html>\n"
         )
-
-    def _repr_html_(self) -> str:
-        with self._turn():
-            return html_table(*self._rows())
 
     def __repr__(self) -> str:
         """File, total and remaining."""

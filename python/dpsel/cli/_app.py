@@ -127,7 +127,6 @@ def _options(args: Sequence[str]) -> dict[str, str]:
     named |= {
         "file_format": "--format",
         "ordered": "--unordered",
-        "header": "--no-header",
         "total": "--epsilon or --rho",
     }
     # Counts of a top-k have a budget of their own.

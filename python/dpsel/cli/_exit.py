@@ -115,12 +115,13 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     """Put options in place of arguments.
 
     An argument is ``name=``, or a name with an underscore, or a name before "must" at the start of a message.
-    Quoted text and parts of paths are no arguments. The fields of a CSV file have options of their own, and a
-    mechanism is quoted for the shell.
+    Quoted text and parts of paths are no arguments. A mechanism and a form of text files are quoted for the
+    shell.
     """
-    text = re.sub(r"file_format=dpsel\.Csv\(([^()]*)\)", r"\1", text)
     text = re.sub(
-        r"mechanism=dpsel\.(\w+\([^()]*\))", lambda found: f"--mechanism '{found[1].lower()}'", text
+        r"(mechanism|file_format)=dpsel\.(\w+\([^()]*\))",
+        lambda found: f"{options.get(found[1], found[1])} '{found[2].lower()}'",
+        text,
     )
     names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
     joined = "|".join(sorted((re.escape(name) for name in options if "_" in name), key=len, reverse=True))

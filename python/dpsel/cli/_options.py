@@ -8,18 +8,13 @@ from typing import Any, TypeVar
 
 import click
 
-import dpsel
 from dpsel.cli._sql import rows_of_query
-from dpsel.cli._types import ByteSize, Counts, HexKey, WholeRange
+from dpsel.cli._types import ByteSize, Counts, FileFormat, HexKey, WholeRange
 from dpsel.quoting import quoted_path
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
-INPUT_FORMATS = ("parquet", "csv", "tsv", "ndjson", "ipc")
-
-#: The most words of an n-gram; the core has the same limit.
-LONGEST_NGRAM = 8
 
 
 class Named:
@@ -52,9 +47,9 @@ def rows_from(paths: Sequence[str], options: dict[str, Any]) -> Any:
         if not paths:
             message = "Missing argument 'PATHS...': name the files to read, or give --sql"
             raise click.UsageError(message)
-        return inputs_from(paths, format_from(options))
-    if paths or format_from(options) is not None:
-        given = "PATHS" if paths else "--format and the options of text files"
+        return inputs_from(paths, options["file_format"])
+    if paths or options["file_format"] is not None:
+        given = "PATHS" if paths else "--format"
         message = f"--sql says where the rows come from; leave {given} out, or name the files in the query"
         raise click.UsageError(message)
     return rows_of_query(query, database, options["threads"])
@@ -90,59 +85,14 @@ def _one_or_list(names: tuple[str, ...]) -> str | list[str]:
     return names[0] if len(names) == 1 else list(names)
 
 
-def format_option(command: F) -> F:
-    """Add the format of files, and what may be different in text files; see ``format_from``."""
-    return _format_option(command, "PATHS are", "PATHS, if their names do not tell it; - needs it")
-
-
-def _format_option(command: F, files_are: str, files: str) -> F:
-    named = click.option(
-        "--format", "file_format", type=click.Choice(INPUT_FORMATS), help=f"Format of {files}."
-    )
-    delimiter = click.option(
-        "--delimiter",
-        metavar="CHAR",
-        help=f"{files_are} text with this character between fields, or 'tab'.",
-    )
-    header = click.option(
-        "--no-header",
-        is_flag=True,
-        help=f"{files_are} text without a line of names; the columns are column_1, column_2, ...",
-    )
-    quote = click.option(
-        "--quote", metavar="CHAR", help=f"{files_are} text with this character around fields; '' for none."
-    )
-    escape = click.option(
-        "--escape", metavar="CHAR", help=f"{files_are} text with this character, such as '\\', before quotes."
-    )
-    return named(delimiter(header(quote(escape(command)))))
-
-
-def format_from(options: dict[str, Any]) -> Any:
-    """Return the format of files as ``file_format=`` takes it."""
-    name = options["file_format"]
-    asked = {
-        "--delimiter": options["delimiter"],
-        "--no-header": options["no_header"] or None,
-        "--quote": options["quote"],
-        "--escape": options["escape"],
-    }
-    given = [option for option, value in asked.items() if value is not None]
-    if not given:
-        return name
-    if name not in (None, "csv", "tsv") or (name == "tsv" and "--delimiter" in given):
-        clash = "has one already" if name == "tsv" else "is another one"
-        message = f"{given[0]} is for text files and --format {name} {clash}; leave one of them out"
-        raise click.UsageError(message)
-    by_format = {None: None, "csv": ",", "tsv": "tab"}[name]
-    character = by_format if asked["--delimiter"] is None else asked["--delimiter"]
-    quote, escape = asked["--quote"], asked["--escape"]
-    return dpsel.Csv(
-        delimiter="\t" if character in {"tab", "\\t"} else character,
-        header=not options["no_header"],
-        quote='"' if quote is None else quote,
-        escape=escape or "",
-    )
+format_option = click.option(
+    "--format",
+    "file_format",
+    type=FileFormat(),
+    metavar="FORMAT",
+    help=f"Format of PATHS, if their names do not tell it; - needs it: {', '.join(FileFormat.NAMES)}, or a "
+    "text file of another form, such as \"csv(delimiter=';', header=false)\"; also quote and escape.",
+)
 
 
 threads_option = click.option(
@@ -156,7 +106,7 @@ ngrams_option = click.option(
     "--ngrams",
     type=Counts("1,2"),
     metavar="MIN[,MAX]",
-    help=f"The item column is text; the items are its n-grams of MIN to MAX words, at most {LONGEST_NGRAM}.",
+    help="The item column is text; the items are its n-grams of MIN to MAX words.",
 )
 
 
@@ -166,22 +116,10 @@ tokenizer_option = click.option(
     help="What n-grams are made of: words, characters, or characters of one word.  [default: words]",
 )
 
-group_option = click.option(
-    "--users-per-group",
-    type=WholeRange(min=1),
-    metavar="K",
-    help="Also say what the guarantee is for any K users together.",
-)
 
-
-def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, int] | None:
+def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Return (fewest, most) words: ``2`` is pairs only, ``1,2`` single words and pairs."""
-    if lengths is None:
-        return None
-    if len(lengths) > 2 or not lengths[0] <= lengths[-1] <= LONGEST_NGRAM:  # noqa: PLR2004 - a pair
-        message = f"--ngrams takes MIN or MIN,MAX with 1 <= MIN <= MAX <= {LONGEST_NGRAM}, such as 1 or 1,2"
-        raise click.UsageError(message)
-    return lengths[0], lengths[-1]
+    return lengths * 2 if lengths and len(lengths) == 1 else lengths
 
 
 memory_option = click.option(
@@ -202,8 +140,7 @@ def running_options(command: F) -> F:
 
 def running_from(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of ``running_options`` as keyword arguments."""
-    named = {name: options[name] for name in ("threads", "memory_limit", "insecure_test_key")}
-    return named | {"file_format": format_from(options)}
+    return {name: options[name] for name in ("threads", "memory_limit", "insecure_test_key", "file_format")}
 
 
 def scratch_options(command: F) -> F:

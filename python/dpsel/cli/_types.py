@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
 import dpsel
 from dpsel.exceptions import InvalidParameterError
-from dpsel.quoting import quoted_path
+from dpsel.mechanisms.words import MechanismSyntaxError, parse
+from dpsel.quoting import quoted, quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -181,6 +183,40 @@ class HexKey(click.ParamType[bytes]):
         if len(key) != _KEY_BYTES:
             self.fail("a test key is 64 hexadecimal digits", param, ctx)
         return key
+
+
+class FileFormat(click.ParamType[Any]):
+    """A format of files as a name, or a form of text files in words: ``csv(delimiter=';', header=false)``."""
+
+    name = "format"
+    NAMES = ("parquet", "csv", "tsv", "ndjson", "ipc")
+    #: Characters that a shell makes hard to write.
+    _CHARACTERS: ClassVar = {"tab": "\t", "backslash": "\\", "none": ""}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse the text."""
+        if isinstance(value, dpsel.Csv):
+            return value
+        try:
+            name, form = parse(value)
+        except MechanismSyntaxError:
+            name, form = "", {}
+        if name in self.NAMES and "(" not in value:
+            return name
+        known = {field.name for field in dataclasses.fields(dpsel.Csv)}
+        if name != "csv" or not form or not form.keys() <= known:
+            self.fail(
+                f"{quoted(value)} is none of {', '.join(self.NAMES)}, and no form of text files such as "
+                "csv(delimiter=';', header=false, quote=none, escape=backslash)",
+                param,
+                ctx,
+            )
+        words = {key: each for key, each in form.items() if isinstance(each, str)}
+        given: dict[str, Any] = form | {key: self._CHARACTERS.get(each, each) for key, each in words.items()}
+        try:
+            return dpsel.Csv(**given)
+        except InvalidParameterError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Frequencies(dict[str, float]):

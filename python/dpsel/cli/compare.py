@@ -14,7 +14,6 @@ from dpsel.cli._options import (
     check_plot,
     column_options,
     columns_from,
-    format_from,
     format_option,
     inputs_from,
     json_option,
@@ -102,7 +101,7 @@ def command(
         message = "--fraction is for --plot; the table has fractions anyway"
         raise click.UsageError(message)
     refuse_same_file({"--output": output, "--plot": plot}, paths)
-    arguments, inputs = _arguments(options), inputs_from(paths, format_from(options))
+    arguments, inputs = _arguments(options), inputs_from(paths, options["file_format"])
     with Staged() as staged:
         table_path = staged.add(output) if output else None
         plot_path = staged.add(plot) if plot else None
@@ -128,6 +127,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "counts": counted_from(options),
         "ngrams": ngrams_from(options["ngrams"]),
         "tokenizer": options["tokenizer"],
-        "file_format": format_from(options),
+        "file_format": options["file_format"],
         **{name: options[name] for name in _AS_NAMED},
     }

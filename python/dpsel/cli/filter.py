@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import format_from, format_option, inputs_from
+from dpsel.cli._options import format_option, inputs_from
 from dpsel.cli._output import refuse_same_file
 
 _EPILOG = """\
@@ -18,7 +18,7 @@ Examples:
       --max-items-per-user 100 -o queries.csv --report queries.json
   dpsel filter queries.csv events.csv -o kept.csv
   dpsel filter queries.csv events.csv -o labelled.csv --other other
-  dpsel filter queries.csv events.txt -o kept.txt --delimiter ';'
+  dpsel filter queries.csv events.txt -o kept.txt --format "csv(delimiter=';')"
 
 THE OUTPUT IS PRIVATE DATA: it has rows of the input with all their columns. Only the list of items is
 protected. Do not publish it; hand it to a tool that protects what it computes.
@@ -54,7 +54,7 @@ def command(
     other: str | None,
     *,
     quiet: bool,
-    **form: Any,
+    file_format: Any,
 ) -> None:
     """Write the rows of PATHS whose item is in ITEMS, the file of a release.
 
@@ -63,7 +63,6 @@ def command(
     """
     refuse_same_file({"--output": output}, paths, {"ITEMS": items, "--report": report})
     release = dpsel.Release.load(items, report)
-    file_format = format_from(form)
     data = inputs_from(paths, file_format)
     release.filter_file(data, output, item=list(columns) or None, other=other, file_format=file_format)
     if not quiet:

@@ -53,7 +53,7 @@ def _entry(cls: type[Mechanism]) -> str:
     form = f"{shown_name(cls)}({', '.join(map(str, parameters))})" if parameters else shown_name(cls)
     facts = {"guarantee": " or ".join(_GUARANTEES[each] for each in cls.guarantees)}
     facts |= _facts(cls)
-    facts["page"] = f"docs/algorithms/{cls.name}.md"
+    facts["page"] = f"https://dpsel.github.io/dpsel/algorithms/{cls.name}/"
     facts |= {each.name: f"{each.expected}. {words.get(each.name, '')}" for each in parameters}
     body = [_wrapped("", summary(cls)), *(_wrapped(f"{name:<13}", text) for name, text in facts.items())]
     return "\n".join([form, *body])

@@ -11,7 +11,6 @@ from dpsel.cli._budgets import counted_from, counted_options, privacy_from, priv
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     check_plot,
-    group_option,
     json_option,
     plot_option,
     print_result,
@@ -29,11 +28,13 @@ Examples:
   dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 1,10,100
   dpsel plan --rho 0.1 --delta 1e-6 --max-items-per-user 50,500 \\
       --mechanism weighted-gaussian --mechanism 'sips(rounds=2)' --users 20,50,100
+  dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 10,100 --items-per-user 5,50
   dpsel plan --epsilon 1 --delta 1e-8 --max-items-per-user 10 --plot keep.png
 
 How to read it: "users for 95%" is the number of users that an item needs to be released with a probability
 of 95%, if each of these users has as many items as --items-per-user says. Without that option each has as
-many as the mechanism keeps (the limit times its reach), which is the worst case.
+many as the mechanism keeps (the limit times its reach), which is the worst case. A larger limit often
+releases more all the same: name the items of typical users to see what it costs them.
 """
 
 
@@ -55,9 +56,8 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
 )
 @click.option(
     "--items-per-user",
-    type=WholeRange(min=1),
-    metavar="K",
-    help="Items of each user who holds the item.  [default: all that the mechanism keeps]",
+    type=Counts(),
+    help="Items of each user who holds the item, or several to compare.  [default: all that are kept]",
 )
 @click.option(
     "--with-weights",
@@ -71,7 +71,6 @@ many as the mechanism keeps (the limit times its reach), which is the worst case
     metavar="K",
     help="Plan releases of no item of fewer than K users.  [default: 1]",
 )
-@group_option
 @counted_options
 @plot_option
 @json_option
@@ -88,11 +87,10 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
         privacy=privacy,
         max_items_per_user=list(options["max_items_per_user"]),
         mechanisms=mechanisms or None,
-        items_per_user=options["items_per_user"],
+        items_per_user=options["items_per_user"] and list(options["items_per_user"]),
         users=list(options["users"]),
         with_weights=options["with_weights"],
         min_users=options["min_users"],
-        users_per_group=options["users_per_group"],
         counts=counted_from(options),
     )
     with Staged() as staged:

@@ -20,7 +20,6 @@ from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
     columns_from,
-    group_option,
     ngrams_from,
     ngrams_option,
     rows_from,
@@ -126,7 +125,6 @@ greedy-frequency and --count rows see repeated rows. CSV columns are text.
     metavar="K",
     help="Release no item of fewer than K users.  [default: 1]",
 )
-@group_option
 @ngrams_option
 @tokenizer_option
 @running_options
@@ -171,7 +169,6 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "public_items": named_as(options["items"], "--public-items", options["public_items"]),
         "exclude": named_as(options["items"], "--exclude", options["exclude"]),
         "min_users": options["min_users"],
-        "users_per_group": options["users_per_group"],
         "ngrams": ngrams_from(options["ngrams"]),
         "tokenizer": options["tokenizer"],
         **running_from(options),

@@ -25,7 +25,7 @@ _GRID: Final = ("mechanism", "max_items_per_user", "epsilon", "rho", "delta")
 _NOISE: Final = "counts_half_width"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Tabular):
     """What [`compare`][dpsel.compare] found: one row for each run.
 

@@ -1,9 +1,9 @@
 """The mechanisms as frozen values: how items are weighed and released, or how the top k are picked.
 
 All of them guarantee privacy for adding or removing one user with all of its rows. Proofs are in
-``docs/algorithms/``. A new mechanism is a frozen dataclass with ``@registered`` in one of the files below.
-Files here have the selections that ``"auto"`` can choose, and all top-k; other selections are in
-``published``.
+<https://dpsel.github.io/dpsel/algorithms/>. A new mechanism is a frozen dataclass with ``@registered`` in one
+of the files below. Files here have the selections that ``"auto"`` can choose, and all top-k; other selections
+are in ``published``.
 
 Examples:
     >>> from dpsel import Sips

@@ -28,7 +28,7 @@ class ByLength(SelectionMechanism):
     Lists count as short if at most ``percent`` per cent of the users have more than ``size`` items, by a
     margin of three times the scale of the noise. So with few users they count as long. The report has the
     noisy numbers, the choice and both budgets. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy
-    weights, and does not run on a cluster. The proof is in ``docs/algorithms/by_length.md``.
+    weights, and does not run on a cluster. The proof is in <https://dpsel.github.io/dpsel/algorithms/by_length/>.
 
     Args:
         short: The mechanism for short lists. Not one that orders items while rows are read, such as

@@ -22,7 +22,7 @@ class Matching(SelectionMechanism):
     leaves). [`UnitGreedy`][dpsel.UnitGreedy] assigns users once and for all; here they move. Guarantees
     [`ApproxDP`][dpsel.ApproxDP] for users of any number of items: ``max_items_per_user`` only limits time and
     memory. It has no noisy weights. This step uses one thread. The proof is in
-    ``docs/algorithms/matching.md``.
+    <https://dpsel.github.io/dpsel/algorithms/matching/>.
 
     Args:
         screening: Whether a first assignment, seen through noise for a part of epsilon, sets the order: items

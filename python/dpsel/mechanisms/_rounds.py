@@ -66,8 +66,9 @@ class Steered(SelectionMechanism):
     they need. That weight goes to the items in between. Only the last round publishes. More rounds release
     more for the same budget and take longer. Users keep the same ``reach x max_items_per_user`` items in all
     rounds. Under [`ApproxDP`][dpsel.ApproxDP] every size of user has a norm and a cap of its own, so a large
-    limit costs smaller users nothing. Ours; the proof is in ``docs/algorithms/steered.md``. Guarantees
-    [`ApproxDP`][dpsel.ApproxDP] and [`ZCDP`][dpsel.ZCDP].
+    limit costs smaller users nothing. Ours; the proof is in
+    <https://dpsel.github.io/dpsel/algorithms/steered/>. Guarantees [`ApproxDP`][dpsel.ApproxDP] and
+    [`ZCDP`][dpsel.ZCDP].
 
     Args:
         rounds: Number of rounds, at least 1.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel._request import request_of_selection
-from dpsel._tables import Tabular
+from dpsel._tables import Face, Tabular
 from dpsel.accounting._counts import counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
@@ -107,7 +107,7 @@ def _row(change: str, request: str, held: int) -> dict[str, Any]:
     return {"change": change, "items_per_user": held, "users_for_95": most, "users_for_95_of_one_item": one}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation(Tabular):
     """What [`explain`][dpsel.explain] found: one row as it was, and one for each change."""
 
@@ -131,12 +131,12 @@ class Explanation(Tabular):
         ]
         return head, body
 
-    def __str__(self) -> str:
-        """Return what it is about, and the table."""
-        return (
+    def _face(self) -> Face:
+        about = (
             "an item comes out with 95 % if so many users hold it (from public numbers alone; the data was "
-            f"not looked at):\n{Tabular.__str__(self)}"
         )
+        head, body = self._table()
+        return Face([about + "not looked at):"], head, body)
 
 
 def _shown(users: int | None) -> str:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, elements, several
 from dpsel._plot import Curve, draw
-from dpsel._request import checked_group, request_of_selection
-from dpsel._tables import Tabular
-from dpsel.accounting import Quantile, checked_privacy, for_group
-from dpsel.exceptions import InvalidParameterError
+from dpsel._request import request_of_selection
+from dpsel._tables import Face, Tabular
+from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
-from dpsel.release._wording import counted, counted_column, notation, readable
+from dpsel.release._look import look_half_width
+from dpsel.release._wording import counted, counted_column, readable
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from dpsel._request import Request
-    from dpsel.accounting import ApproxDP, Counts, Privacy, PureDP
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
@@ -30,6 +29,13 @@ __all__ = ["Plan", "plan"]
 _KEEP: Final = (0.50, 0.95, 0.99)
 _USERS: Final = (10, 20, 50, 100, 200, 500, 1000)
 _CURVE_POINTS: Final = 60
+_WORST: Final = (
+    "worst case: users who hold the item keep as many items as they may. A larger limit often releases more "
+    "all the same, since users then keep more of their items: give items_per_user, those of typical users"
+)
+_TYPICAL: Final = (
+    "users who hold the item have as many items as the row says; of more than are kept a random part counts"
+)
 
 
 def plan(
@@ -37,11 +43,10 @@ def plan(
     privacy: Privacy,
     max_items_per_user: int | Quantile | Sequence[int | Quantile],
     mechanisms: SelectionMechanism | str | Sequence[SelectionMechanism | str] | None = None,
-    items_per_user: int | None = None,
+    items_per_user: int | Sequence[int] | None = None,
     users: Sequence[int] = _USERS,
     with_weights: bool = False,
     min_users: int = 1,
-    users_per_group: int | None = None,
     counts: float | Counts | None = None,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
@@ -57,18 +62,18 @@ def plan(
         max_items_per_user: One limit, or several to compare. A [`Quantile`][dpsel.Quantile] has one row for
             each limit that it can find, with what it leaves of the budget.
         mechanisms: One or several; ``"auto"`` by default.
-        items_per_user: Items that each holder of the item has; by default as many as users keep at most, the
-            worst case. That is the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the limit. In
-            a row where users keep fewer, each of them contributes that many.
+        items_per_user: Items that each holder of the item has, or several to compare, such as those of a
+            typical user and of one with a long list. By default as many as users keep at most, the worst
+            case: the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the limit. Of more items
+            than that users keep a random part, so about that part of the users counts.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
         min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
-        users_per_group: Also say what the guarantee is for any so many users together.
         counts: Plan calls with these ``counts=``: what they leave to the selection, and their noise.
 
     Returns:
-        One row for each limit and mechanism.
+        One row for each limit, mechanism and number of items per user.
 
     Raises:
         InvalidParameterError: If an argument is out of range, or a mechanism has no such guarantee.
@@ -91,9 +96,9 @@ def plan(
     """
     privacy = checked_privacy(privacy)
     limits = several(max_items_per_user)
-    group = checked_group(privacy, users_per_group)
     shown = [at_least_one("users", number) for number in elements("users", users)]
-    held = None if items_per_user is None else at_least_one("items_per_user", items_per_user)
+    typical = None if items_per_user is None else several(items_per_user)
+    lengths = [None if each is None else at_least_one("items_per_user", each) for each in typical or [None]]
     requests = [
         asked
         for limit in limits
@@ -110,19 +115,8 @@ def plan(
             limit,
         )
     ]
-    if group is not None:
-        _check_groups(requests)
-    rows = tuple(_row(each, _held(each.limit, each.mechanism, held), shown) for each in requests)
-    return Plan(privacy=privacy, users=tuple(shown), _rows=rows, users_per_group=group)
-
-
-def _check_groups(requests: list[_Asked]) -> None:
-    for each in requests:
-        if not each.mechanism.has_guarantee:
-            raise InvalidParameterError(
-                f"{type(each.mechanism).__name__} has no guarantee, so there is none for a group; leave "
-                "users_per_group out"
-            )
+    rows = [_row(each, length, shown) for each in requests for length in lengths]
+    return Plan(privacy=privacy, users=tuple(shown), _rows=tuple(rows), typical=typical is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +134,7 @@ def _asked(request: Request[SelectionMechanism], given: int | Quantile) -> list[
     if not isinstance(given, Quantile):
         return [_Asked(as_int("max_items_per_user", given), request.mechanism, request.json, {})]
     limits, epsilon, rest = _core_calls.possible_limits(request.json)
-    # The noise is geometric: beyond z with a probability of 2 a^(z + 1) / (1 + a), where a = e^-epsilon.
-    half_width = math.ceil((math.log(40) - math.log1p(math.exp(-epsilon))) / epsilon) - 1
-    look = {"look_epsilon": epsilon, "look_half_width": max(0, half_width)}
+    look = {"look_epsilon": epsilon, "look_half_width": look_half_width(epsilon)}
     fields = json.loads(request.json)
     fields.pop("quantile")
     fields["privacy"] = json.loads(rest)
@@ -152,9 +144,14 @@ def _asked(request: Request[SelectionMechanism], given: int | Quantile) -> list[
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan(Tabular):
-    """What [`plan`][dpsel.plan] found: one row for each limit and mechanism.
+    """What [`plan`][dpsel.plan] found: one row for each limit, mechanism and number of items per user.
+
+    Args:
+        privacy: The guarantee.
+        users: The numbers of users with a keep probability in each row.
+        typical: Whether the items per user were given; otherwise the rows are about the worst case.
 
     Examples:
         >>> import dpsel
@@ -171,49 +168,38 @@ class Plan(Tabular):
     privacy: Privacy
     users: tuple[int, ...]
     _rows: tuple[dict[str, Any], ...]
-    users_per_group: int | None = None
-
-    @property
-    def group(self) -> PureDP | ApproxDP | None:
-        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
-        return None if self.users_per_group is None else for_group(self.privacy, self.users_per_group)
+    typical: bool = False
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dict per row.
 
-        ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``scale`` and ``threshold`` (of the last
-        round, in units of weight; a release curve has no scale, and its threshold is the weight of even
-        odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and ``users_for_50``,
-        ``users_for_95``, ``users_for_99``: the least number of users for that probability. With ``counts=``
-        also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise of the column
-        ``users`` or ``rows``, and the half-width of an interval that holds one number with 95 %. With a
-        [`Quantile`][dpsel.Quantile] also ``look_epsilon`` and ``look_half_width``: the epsilon of the noisy
-        numbers from which the limit follows, and the same half-width for one of them.
+        ``mechanism``, ``max_items_per_user``, ``items_per_user``, ``items_kept`` (of these), ``scale`` and
+        ``threshold`` (of the last round, in units of weight; a release curve has no scale, and its threshold
+        is the weight of even odds), ``rounds`` (all of them), ``keep`` (number of users -> probability), and
+        ``users_for_50``, ``users_for_95``, ``users_for_99``: the least number of users for that probability.
+        With ``counts=`` also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise
+        of the column ``users`` or ``rows``, and the half-width of an interval that holds one number with 95
+        %. With a [`Quantile`][dpsel.Quantile] also ``look_epsilon`` and ``look_half_width``: the epsilon of
+        the noisy numbers from which the limit follows, and the same half-width for one of them.
         """
         return self._copies()
 
     def to_json(self) -> str:
         """Return the rows as JSON text."""
-        said: dict[str, Any] = {"privacy": self.privacy.to_json()}
-        if (group := self.group) is not None:
-            said |= {"users_per_group": self.users_per_group, "group": group.to_json()}
-        return json.dumps(said | {"rows": self._rows}, indent=2)
+        return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
 
-    def __str__(self) -> str:
-        """Return the table, and what holds for groups and of a limit that is found in the data."""
-        lines = [Tabular.__str__(self)]
-        if (group := self.group) is not None:
-            users = counted(self.users_per_group or 1, "user")
-            lines.append(f"for any {users} together: {notation(group.to_json())}")
+    def _face(self) -> Face:
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
+        lines = [_TYPICAL if self.typical else _WORST]
         lines += [
             f"to find the limit costs epsilon = {epsilon:.4g}; the noisy numbers of users of each size are "
             f"within {half_width:,} with 95 %"
             for epsilon, half_width in looks
         ]
-        return "\n".join(lines)
+        head, body = self._table()
+        return Face(head=head, rows=body, below=lines)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw the keep probability against the number of users.
@@ -229,7 +215,11 @@ class Plan(Tabular):
             ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
         """
         curves = (
-            Curve(*self.keep_curve(index), f"{row['mechanism']}, at most {row['max_items_per_user']:,} items")
+            Curve(
+                *self.keep_curve(index),
+                f"{row['mechanism']}, at most {counted(row['max_items_per_user'], 'item')}"
+                + (f", users of {row['items_per_user']:,}" if self.typical else ""),
+            )
             for index, row in enumerate(self._rows)
         )
         labels = "users who hold the item", "probability that it is released"
@@ -248,7 +238,8 @@ class Plan(Tabular):
         top = max(2, 2 * (chosen["users_for_99"] or max(self.users)))
         step = max(1, top // _CURVE_POINTS)
         users = list(range(1, top + step, step))
-        return users, _core_calls.keep_probabilities(chosen["request"], chosen["items_per_user"], users)
+        held, kept = chosen["items_per_user"], chosen["items_kept"]
+        return users, _keep(chosen["request"], held, kept, users)
 
     def _flat(self) -> list[dict[str, Any]]:
         return [
@@ -258,7 +249,8 @@ class Plan(Tabular):
         ]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        head = ["mechanism", "max items", "scale", "threshold", *(f"users for {keep:.0%}" for keep in _KEEP)]
+        head = ["mechanism", "max items", *(["items per user"] if self.typical else []), "scale", "threshold"]
+        head += [f"users for {keep:.0%}" for keep in _KEEP]
         head += [f"keep at {number:,}" for number in self.users]
         noise = [name for name in ("counts_half_width",) if name in self._rows[0]]
         head += [f"{counted_column(json.loads(self._rows[0]['request']))} +-" for _ in noise]
@@ -266,6 +258,7 @@ class Plan(Tabular):
             [
                 row["mechanism"],
                 f"{row['max_items_per_user']:,}",
+                *([f"{row['items_per_user']:,}"] if self.typical else []),
                 "-" if row["scale"] is None else f"{row['scale']:.4g}",
                 f"{row['threshold']:.4g}",
                 *(_thousands(row[f"users_for_{keep * 100:.0f}"]) for keep in _KEEP),
@@ -277,13 +270,10 @@ class Plan(Tabular):
         return head, body
 
 
-def _held(limit: int, mechanism: SelectionMechanism, asked: int | None) -> int:
-    """Return the items of each holder: as many as users keep, or fewer if fewer were asked for."""
-    kept = kept_items(planned(mechanism), limit)
-    return kept if asked is None else min(asked, kept)
-
-
-def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
+def _row(request: _Asked, asked: int | None, users: list[int]) -> dict[str, Any]:
+    most = kept_items(planned(request.mechanism), request.limit)
+    held = most if asked is None else asked
+    kept = min(held, most)
     calibration = _core_calls.calibrate(request.json)
     rounds = [readable(each) for each in calibration["rounds"]]
     counts = calibration.get("counts")
@@ -292,12 +282,16 @@ def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
         if counts is None
         else {"counts_scale": counts["noise"]["sigma"], "counts_half_width": counts["half_width"]}
     )
-    probabilities = _core_calls.keep_probabilities(request.json, held, users)
-    needed = _core_calls.users_needed(request.json, held, list(_KEEP))
+    probabilities = _keep(request.json, held, kept, users)
+    needed = [
+        None if number is None else -(-number * held // kept)
+        for number in _core_calls.users_needed(request.json, kept, list(_KEEP))
+    ]
     return {
         "mechanism": repr(request.mechanism),
         "max_items_per_user": request.limit,
         "items_per_user": held,
+        "items_kept": kept,
         "scale": rounds[-1]["scale"],
         "threshold": rounds[-1]["threshold"],
         **noise,
@@ -308,6 +302,14 @@ def _row(request: _Asked, held: int, users: list[int]) -> dict[str, Any]:
         # Last: they are long, and all else would be below them in the JSON.
         "rounds": rounds,
     }
+
+
+def _keep(request: str, held: int, kept: int, users: list[int]) -> list[float]:
+    """Return the keep probabilities of items whose users have more items than they keep, at random.
+
+    About: as many of them keep the item as do on average.
+    """
+    return _core_calls.keep_probabilities(request, kept, [number * kept // held for number in users])
 
 
 def users_for(request: str, items_per_user: int, probability: float = 0.95) -> int | None:

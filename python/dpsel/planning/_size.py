@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SizePlan", "plan_size"]
 
 #: Bytes of a distinct row in memory, with its share of users and items. All figures are those of the workload
-#: of ``docs/performance.md``: 37 rows a user, 3.5 rows an item, two threads.
+#: of <https://dpsel.github.io/dpsel/performance/>: 37 rows a user, 3.5 rows an item, two threads.
 _ROW: Final = 17
 #: What a row takes, by mechanism: about so many bytes on the disk; nanoseconds in memory and from the disk.
 _ROWS: Final = {"sips": (13, 80, 200), "steered": (15, 260, 640)}
@@ -43,7 +43,7 @@ def plan_size(
 ) -> SizePlan:
     """Return about how much memory, scratch and time tables of so many rows take, without data.
 
-    The numbers are extrapolated from [measurements](https://github.com/dpsel/dpsel/blob/main/docs/performance.md)
+    The numbers are extrapolated from [measurements](https://dpsel.github.io/dpsel/performance/)
     of one workload on two cores, so expect them within a factor of two. Pass public figures only: the true
     number of rows of private data is private itself.
 
@@ -102,7 +102,7 @@ def _row(
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SizePlan(Tabular):
     """What [`plan_size`][dpsel.plan_size] found: one row for each number of rows.
 

@@ -120,7 +120,7 @@ def _deviation(calibration: dict[str, Any]) -> float | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TopKPlan(Tabular):
     """What [`plan_top_k`][dpsel.plan_top_k] found: one row for each k and mechanism.
 

@@ -12,6 +12,7 @@ from dpsel.accounting import ApproxDP, for_group
 from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
 from dpsel.outputs import checked_output
+from dpsel.release._look import limit_within
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,
@@ -176,7 +177,7 @@ class Card:
 
     def _groups(self) -> str:
         rows = []
-        for users in sorted({*_GROUPS, self.report["request"].get("users_per_group") or _GROUPS[0]} - {1}):
+        for users in _GROUPS:
             try:
                 group = for_group(self.report.cost.total, users)
             except DpselError:
@@ -191,7 +192,9 @@ class Card:
         lines = [("Mechanism", describe_mechanism(report))]
         if (quantile := request.get("quantile")) is not None:
             found = f"{report.limit:,} items, a noisy {quantile['quantile']:g} quantile of what users have"
-            lines.append(("Limit", f"{found}; in the same guarantee"))
+            lines.append(
+                ("Limit", f"{found}; {limit_within(report).removeprefix('limit: ')}; in the same guarantee")
+            )
         elif "look" in report:
             lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
         if (kept := items_kept(report)) is not None:

@@ -9,8 +9,10 @@ from typing import Final, Protocol
 from dpsel import _core_calls
 from dpsel._arguments import type_name
 from dpsel._request import _auto, _auto_top_k
+from dpsel._tables import Face, Shown
 from dpsel.exceptions import InvalidParameterError
 from dpsel.release._report import Report
+from dpsel.release._wording import counted
 
 __all__ = ["CheckResult", "check"]
 
@@ -21,8 +23,8 @@ _OF_ALL: Final = ("the fingerprint", "made with insecure_test_key", "the commitm
 _SHOWN: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckResult(Shown):
     """The result of a check: whether a report holds, and the reason if it does not.
 
     The reason has a line for each difference: what is about the whole report, then the first three others.
@@ -38,9 +40,14 @@ class CheckResult:
     reason: str
     differences: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        """One line for a person, and one for each further difference."""
-        return f"{'ok' if self.ok else 'FAILED'}: {self.reason}".replace("\n", "\n  ")
+    def _face(self) -> Face:
+        first, *others = self.reason.split("\n")
+        return Face([f"{'ok' if self.ok else 'FAILED'}: {first}", *(f"  {line}" for line in others)])
+
+    def __repr__(self) -> str:
+        """One line: whether it holds, and how much differs."""
+        told = "ok" if self.ok else f"FAILED, {counted(len(self.differences), 'difference')}"
+        return f"<dpsel.CheckResult: {told}>"
 
 
 class Reported(Protocol):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from dpsel._arguments import at_least_one
 from dpsel._request import columns_of
+from dpsel._tables import Shown
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ __all__ = ["Contents"]
 BESIDE = frozenset({"weight", "users", "rows", "public", "rank", "count"})
 
 
-class Contents(ABC):
+class Contents(Shown):
     """What a release of rows can do with its items."""
 
     __slots__ = ()
@@ -112,6 +114,34 @@ class Contents(ABC):
 
         self._refuse_ngrams()
         filter_file(self._keys(), source, target, self._item_columns(item), other, file_format)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
+        """Draw the released items over their noisy numbers, or weights, with the interval of the noise.
+
+        Everything in the plot is released or public. Weights also show the threshold: items near it are there
+        because their noise was high, so their weights are too large on average.
+
+        Args:
+            path: Save the figure here; the extension says the format.
+            most: Items to show, those of the largest numbers.
+            ax: Draw into these matplotlib axes instead of new ones.
+
+        Returns:
+            The matplotlib axes.
+
+        Raises:
+            InvalidParameterError: If the release has no noisy numbers (``counts=``) or weights.
+            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
+        """
+        from dpsel.release._draw import plot_release
+
+        number = at_least_one("most", most)
+        return plot_release(self.report, self._numbers(), self._values(), number, path, ax)
+
+    def _numbers(self) -> dict[str, Sequence[Any]]:
+        """Return the columns of the release by their names."""
+        table = self.to_table()
+        return {name: table.column(name) for name in table.columns}
 
     @abstractmethod
     def __len__(self) -> int:

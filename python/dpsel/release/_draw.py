@@ -1,15 +1,19 @@
-"""Plots of releases with noisy weights: released values and public numbers alone."""
+"""Plots of releases with noisy numbers or weights: released values and public numbers alone."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._plot import STYLES, finished, new_axes
+from dpsel._tables import one_line
 from dpsel.exceptions import InvalidParameterError
+from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     from dpsel.release._report import Report
 
@@ -17,42 +21,102 @@ __all__ = ["plot_release"]
 
 #: 95 % of the noise lies within so many scales.
 _WITHIN: Final = {"gaussian": 1.96, "laplace": math.log(20.0)}
+#: Inches of a row, and of what is above and below the rows.
+_ROW: Final = 0.26
+_REST: Final = 1.4
+#: Points of a label, and its characters.
+_FONT: Final = 9.0
+_LABEL: Final = 30
+_POINTS_PER_INCH: Final = 72.0
+#: Space from one label to the next, in heights of the font.
+_SPACE: Final = 1.4
+_LARGE: Final = 1e5
+
+
+@dataclass(frozen=True, slots=True)
+class _Noisy:
+    """What is drawn: the column, its name, half of the interval that has 95 % of the noise, a threshold."""
+
+    column: str
+    name: str
+    reach: float | None
+    threshold: float | None = None
 
 
 def plot_release(
     report: Report,
-    items: list[tuple[Any, float]],
+    columns: dict[str, Sequence[Any]],
+    items: list[Any],
     most: int,
     path: str | os.PathLike[str] | None,
     ax: Any,
 ) -> Any:
-    """Draw the items of the largest noisy weights, the interval of the noise, and the threshold."""
-    if not report["request"].get("with_weights"):
-        raise InvalidParameterError(
-            "a plot shows noisy weights, and this release has none; select with with_weights=True"
-        )
-    shown = sorted(items, key=lambda pair: pair[1], reverse=True)[:most][::-1]
-    axes = new_axes(ax)
-    places = range(len(shown))
-    rounds = [each for each in report.rounds if each["threshold"] is not None]
+    """Draw the items of the largest noisy numbers, or weights, and the interval of the noise."""
+    noisy = _noisy(report)
+    pairs = [pair for pair in zip(items, columns[noisy.column], strict=True) if pair[1] is not None]
+    shown = sorted(pairs, key=lambda pair: pair[1], reverse=True)[:most][::-1]
+    axes = new_axes(ax, _REST + _ROW * max(4, len(shown)))
     (colour, _), (line, dash) = STYLES[1], STYLES[2]
-    reach = _WITHIN[rounds[0]["noise"]] * rounds[0]["scale"] if len(rounds) == 1 else None
     axes.errorbar(
-        [weight for _, weight in shown],
-        list(places),
-        xerr=reach,
+        [value for _, value in shown],
+        range(len(shown)),
+        xerr=noisy.reach,
         fmt="o",
         color=colour,
         capsize=3,
-        label="noisy weight" if reach is None else "noisy weight, with 95 % of the noise",
+        label=noisy.name if noisy.reach is None else f"{noisy.name}, with 95 % of the noise",
     )
-    if len(rounds) == 1:
-        least = report["request"].get("min_users", 1) - 1
-        axes.axvline(rounds[0]["threshold"] + least, color=line, linestyle=dash, label="threshold")
-    axes.set_yticks(list(places), [_label(item) for item, _ in shown])
-    axes.set_xlabel("weight")
-    return finished(axes, path)
+    if noisy.threshold is not None:
+        axes.axvline(noisy.threshold, color=line, linestyle=dash, label="threshold")
+    _label(axes, [item for item, _ in shown])
+    axes.set_xlabel(noisy.column)
+    return finished(axes, path, own=ax is None)
 
 
-def _label(item: Any) -> str:
-    return ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+def _noisy(report: Report) -> _Noisy:
+    """Return what a release can show: numbers if it has them, otherwise weights."""
+    request = report["request"]
+    if report.task == "top_k" and request["counts"]["kind"] != "none":
+        return _Noisy("count", "noisy number of users", _reach_of(report["calibration"]))
+    if (counts := report.counts) is not None:
+        name = str(counted_column(request))
+        return _Noisy(name, f"noisy number of {name}", counts["half_width"])
+    if not request.get("with_weights"):
+        fix = "ask for counts" if report.task == "top_k" else "select with counts=0.2, or with_weights=True"
+        raise InvalidParameterError(
+            f"a plot shows noisy numbers or weights, and this release has none; {fix}"
+        )
+    rounds = [each for each in report.rounds if each["threshold"] is not None]
+    if len(rounds) > 1:
+        return _Noisy("weight", "noisy weight", None)
+    least = request.get("min_users", 1) - 1
+    reach = _WITHIN[rounds[0]["noise"]] * rounds[0]["scale"]
+    return _Noisy("weight", "noisy weight", reach, rounds[0]["threshold"] + least)
+
+
+def _reach_of(calibration: dict[str, Any]) -> float | None:
+    """Return half of the interval of the counts of a top-k, about; those that are free tell none."""
+    if (square := calibration.get("counts_square_rate")) is not None:
+        return _WITHIN["gaussian"] * math.sqrt(0.5 / float(square))
+    if (rate := calibration.get("counts_rate")) is not None:
+        return _WITHIN["laplace"] / float(rate)
+    return None
+
+
+def _label(axes: Any, items: list[Any]) -> None:
+    """Write the items beside their rows, and numbers below, so that none touches the next one."""
+    from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
+
+    high = axes.get_window_extent().height / axes.figure.dpi * _POINTS_PER_INCH
+    size = min(_FONT, high / max(1, len(items)) / _SPACE)
+    # What is between dollar signs would be a formula.
+    axes.set_yticks(range(len(items)), list(map(_short, items)), fontsize=size, parse_math=False)
+    axes.set_ylim(-0.7, max(0, len(items) - 1) + 0.7)
+    large = max(map(abs, axes.get_xlim())) >= _LARGE
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(EngFormatter() if large else StrMethodFormatter("{x:,g}"))
+
+
+def _short(item: Any) -> str:
+    text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
+    return one_line(text[:_LABEL]) + ("…" if len(text) > _LABEL else "")

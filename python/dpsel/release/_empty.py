@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel.release._wording import as_it_ran
@@ -13,20 +13,32 @@ if TYPE_CHECKING:
 
 __all__ = ["no_items", "no_picks"]
 
-_LOOK: Final = "Do user= and item= name the right columns, in this order?"
 
-
-def no_items(report: Report) -> str:
-    """Return the lines for a selection that released nothing: the users that an item needs."""
+def no_items(report: Report) -> list[str]:
+    """Return the lines for a selection that released nothing: what an item needs, and what to ask."""
     needed = _core_calls.users_needed(json.dumps({"task": "select"} | as_it_ran(report)), 1, [0.5])[0]
     users = "more than 2^32" if needed is None else f"about {needed:,}"
-    return (
-        f"nothing came out: an item of {users} users who hold nothing else does half of the time, and one of "
-        "users with more items needs more of them\n"
-        f"{_LOOK} A larger epsilon or a smaller max_items_per_user needs fewer users: see dpsel.plan"
-    )
+    least = f"nothing came out: an item of {users} users who hold nothing else does half of the time"
+    return [
+        f"{least}, and one of users with more items needs more of them",
+        _swapped(report["request"]),
+        "dpsel.explain(release) shows what an item would have needed, and what would change that",
+    ]
 
 
-def no_picks() -> str:
+def no_picks(report: Report) -> list[str]:
     """Return the lines for a top-k that picked nothing."""
-    return f"nothing was picked: without domain= an item needs enough users to be found\n{_LOOK}"
+    request = report["request"]
+    lines = ["nothing was picked: without domain= an item needs enough users to be found"]
+    return [*lines, _swapped(request)] if request.get("columns") else lines
+
+
+def _swapped(request: dict[str, Any]) -> str:
+    """Return the question whether users and items are in each other's place, which happens most."""
+    columns = request["columns"]
+    user, items = columns["user"], columns["items"]
+    names = ", ".join([user] if isinstance(user, str) else user), ", ".join(items)
+    return (
+        f"are users and items swapped? user={names[0]} is who is protected, and item={names[1]} is what "
+        "comes out; in pairs the user comes first"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
+from dpsel._tables import Face, Shown, first_rows
 from dpsel.accounting import Cost
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.release._wording import counted, notation
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemSet"]
 
 
-class ItemSet:
+class ItemSet(Shown):
     """Items of one or several releases, with the reports of all of them.
 
     It is what ``&``, ``|`` and ``-`` make of a release and of another one, or of a public list. Whatever is
@@ -139,6 +140,9 @@ class ItemSet:
 
     def _of(self, keys: list[Any], other: ItemSet) -> ItemSet:
         return ItemSet([self._items[key] for key in keys], self.reports + other.reports)
+
+    def _face(self) -> Face:
+        return first_rows([str(self)], {"item": list(self)})
 
     def __str__(self) -> str:
         """What it is, for a person."""

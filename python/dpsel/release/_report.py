@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
+from dpsel._tables import Face, Shown, one_line
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
-from dpsel.release._wording import counted_column, describe, has_guarantee, limit_of, readable
+from dpsel.release._summary import summary
+from dpsel.release._wording import describe, has_guarantee, limit_of, numbers_of, rounds_of
 
 if TYPE_CHECKING:
     import os
@@ -42,12 +44,12 @@ def _is_json(text: str) -> bool:
     return True
 
 
-class Report(Mapping[str, Any]):
+class Report(Shown, Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
-    A read-only mapping in the shape of its JSON. It holds no count of users, rows or items, but for the
-    two noisy ones of a look, which epsilon pays for. So it can be
-    published with the release, and [`check`][dpsel.check] can derive its numbers again.
+    It prints as a summary, and ``to_json()`` has all of it. It is a read-only mapping in the shape of that
+    JSON. It holds no count of users, rows or items, but for the two noisy ones of a look, which epsilon pays
+    for. So it can be published with the release, and [`check`][dpsel.check] can derive its numbers again.
 
     Args:
         text: JSON, as [`to_json`][dpsel.Report.to_json] gives it.
@@ -148,9 +150,7 @@ class Report(Mapping[str, Any]):
         A release curve has no noise; its threshold is the weight at which a release is as likely as not. A
         top-k has no such rounds: its rates are in ``report["calibration"]``.
         """
-        if self.task == "top_k":
-            return []
-        return [readable(each) for each in self._data["calibration"]["rounds"]]
+        return rounds_of(self._data)
 
     @property
     def counts(self) -> dict[str, Any] | None:
@@ -165,21 +165,7 @@ class Report(Mapping[str, Any]):
         Raises:
             ReportError: If parts of the report do not agree; [`check`][dpsel.check] tells more.
         """
-        counts = self._data["calibration"].get("counts") if self.task == "select" else None
-        asked = self._data["request"].get("counts") if self.task == "select" else None
-        if counts is None and asked is None:
-            return None
-        if not counts or not asked or "sigma" not in counts["noise"]:
-            raise ReportError("its request and its calibration do not agree about its numbers")
-        return {
-            "count": counted_column(self._data["request"]),
-            "scale": counts["noise"]["sigma"],
-            "half_width": counts["half_width"],
-            "max_counted_items": counts["max_counted_items"],
-            "max_rows_per_item": counts.get("max_rows_per_item"),
-            "nonnegative": asked["nonnegative"],
-            "paid": counts["paid"],
-        }
+        return numbers_of(self._data)
 
     @property
     def cost(self) -> Cost:
@@ -210,12 +196,6 @@ class Report(Mapping[str, Any]):
         one.
         """
         return limit_of(self._data)
-
-    @property
-    def group(self) -> PureDP | ApproxDP | None:
-        """What holds for any ``users_per_group`` users together; ``None`` if no group was named."""
-        users = self._data["request"].get("users_per_group")
-        return None if users is None else self.for_group(users)
 
     def for_group(self, users_per_group: int, *, delta: float | None = None) -> PureDP | ApproxDP:
         """Return what the whole cost says about any group of users; see [`for_group`][dpsel.for_group].
@@ -262,13 +242,15 @@ class Report(Mapping[str, Any]):
         """Return the number of fields."""
         return len(self._data)
 
-    def __str__(self) -> str:
-        """Return the JSON text."""
-        return self._text
+    def _face(self) -> Face:
+        try:
+            return Face(summary(self, self.cost if self.has_guarantee else None))
+        except Exception:  # noqa: BLE001 - whatever a report that was changed leads to
+            return Face(["parts of this report do not agree, and dpsel.check(report) tells more"])
 
     def __repr__(self) -> str:
         """Mechanism and guarantee."""
-        return f"<dpsel.Report: {describe(self)}>"
+        return f"<dpsel.Report: {one_line(describe(self))}>"
 
     def __reduce__(self) -> tuple[type[Report], tuple[str]]:
         """Pickle the JSON."""

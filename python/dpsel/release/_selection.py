@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from dpsel._arguments import at_least_one
+from dpsel._tables import Face
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_items
 from dpsel.release._report import Report
-from dpsel.release._wording import (
-    chosen_mechanism,
-    counted,
-    counted_column,
-    describe,
-    describe_guarantee,
-    describe_kept,
-    describe_limit,
-    mechanism_as_code,
-    notation,
-)
+from dpsel.release._summary import selection_lines, selector, stamp
+from dpsel.release._wording import counted, counted_column, describe
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -33,8 +24,6 @@ __all__ = ["EXTENSIONS", "Release"]
 
 EXTENSIONS: Final = (".parquet", ".csv", ".ndjson", ".jsonl", ".arrow", ".arrows", ".feather", ".ipc")
 """The file name extensions that [`write`][dpsel.Release.write] knows."""
-
-_SHOWN_ITEMS: Final = 10
 
 #: How the kind of table that came in is made from the released items.
 CONVERSIONS: Final[dict[str, Callable[[ItemTable], Any]]] = {
@@ -158,30 +147,6 @@ class Release(Contents, Generic[ItemsT]):
         """Return the items as a ``pandas.DataFrame``."""
         return self._table.to_pandas()
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
-        """Draw the released items over their noisy weights, with the threshold and the interval of the noise.
-
-        Everything in the plot is released or public. Items near the threshold are there because their noise
-        was high: their weights are too large on average.
-
-        Args:
-            path: Save the figure here; the extension says the format.
-            most: Items to show, those of the largest weights.
-            ax: Draw into these matplotlib axes instead of new ones.
-
-        Returns:
-            The matplotlib axes.
-
-        Raises:
-            InvalidParameterError: If the release has no noisy weights (``with_weights=True``).
-            ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
-        """
-        from dpsel.release._draw import plot_release
-
-        weights = self._table.column("weight") if "weight" in self._table.columns else []
-        pairs = [pair for pair in zip(self._values(), weights, strict=False) if pair[1] is not None]
-        return plot_release(self.report, pairs, at_least_one("most", most), path, ax)
-
     def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
         """Return by how much the column ``users`` or ``rows`` may be off.
 
@@ -223,8 +188,9 @@ class Release(Contents, Generic[ItemsT]):
         They are computed from the published numbers and the report alone, so they cost nothing. They assume
         that sizes of items fall like a power above what can come out, and learn the rest from all numbers
         together. So rare items, whose numbers are mostly noise, move most. Numbers far above the noise hardly
-        move. With few released items there is little to learn from. See [the
-        guide](../guide/counts.md#shrunken-estimates) for what they gain, and where they lose.
+        move. With few released items there is little to learn from. See
+        [the guide](https://dpsel.github.io/dpsel/guide/counts/#shrunken-estimates) for what they gain, and
+        where they lose.
 
         Returns:
             An estimate for each released item, in the order of ``items``. The numbers of public items stay
@@ -274,59 +240,22 @@ class Release(Contents, Generic[ItemsT]):
         """Return the number of released items."""
         return len(self._table)
 
+    def _lines(self) -> list[str]:
+        made = f"{stamp(self.report)}{counted(len(self), 'item')} released by {selector(self.report)}"
+        return [made, *selection_lines(self.report), *([] if len(self) else no_items(self.report))]
+
     def __str__(self) -> str:
         """Three lines for a person, one for counts, and if there are no items what that can mean."""
-        request = self.report["request"]
-        stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        chosen = chosen_mechanism(self.report)
-        guarantee = describe_guarantee(self.report)
-        if self.report.has_guarantee:
-            guarantee = f"guarantee: {guarantee} for one user added or removed"
-            if (group := self.report.group) is not None:
-                users = request["users_per_group"]
-                guarantee += f", {notation(group.to_json())} for any {counted(users, 'user')} together"
-        public = " that is not public" if "public_items" in request else ""
-        least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
-        rounds = [stage for stage in self.report.rounds if stage["threshold"] is not None]
-        if rounds and rounds[0]["noise"] == "none":
-            rule = "released with a probability that grows with the weight, even odds at: "
-            rule += "; ".join(f"{stage['threshold']:.6g}" for stage in rounds)
-        else:
-            rule = "released if the noisy weight reaches the threshold: "
-            rule += "; ".join(
-                f"scale {stage['scale']:.6g}, threshold {stage['threshold']:.6g}" for stage in rounds
-            )
-        if (counts := self.report.counts) is not None:
-            rule += f"\n{counts['count']}: noise of standard deviation {counts['scale']:.4g}, "
-            rule += f"within {counts['half_width']:.4g} with 95 %; {describe_limit(counts)}"
-        look = ", chosen by a noisy look at the lengths of lists" if "look" in self.report else ""
-        if (quantile := request.get("quantile")) is not None:
-            look = f", limit {self.report.limit:,}: a noisy {quantile['quantile']:g} quantile"
-            look += " of users' numbers of items"
-        return (
-            f"{stamp}{counted(len(self), 'item')} released by {mechanism_as_code(chosen)}{look}\n"
-            f"{guarantee}, {describe_kept(self.report)}{least}\n"
-            f"{rule}" + ("" if len(self) else f"\n{no_items(self.report)}")
-        )
+        return Face(self._lines()).text()
+
+    def _face(self) -> Face:
+        return self._table.face(self._lines())
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
         why = "" if len(self) else " (print it for reasons)"
         return f"<dpsel.Release: {counted(len(self), 'item')}{why}, {describe(self.report)}{stamp}>"
-
-    def _repr_html_(self) -> str:
-        """Show the first items and the three lines in a notebook."""
-        import html
-
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._table.columns)
-        rows = [row if isinstance(row, tuple) else (row,) for row in self._table.to_pylist()[:_SHOWN_ITEMS]]
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>" for row in rows
-        )
-        more = f"<p>and {len(self) - len(rows):,} more</p>" if len(self) > len(rows) else ""
-        text = html.escape(str(self)).replace("\n", "<br>")
-        return f"<div><p>{text}</p><table><tr>{head}</tr>{body}</table>{more}</div>"
 
     def __getstate__(self) -> tuple[ItemTable, str, Restored | None, Report]:
         """Pickle the released items, their declared types and the report only."""

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Generic
 
+from dpsel._tables import Face, first_rows
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_picks
 from dpsel.release._report import Report
 from dpsel.release._selection import converted
-from dpsel.release._wording import (
-    counted,
-    describe,
-    describe_guarantee,
-    describe_kept,
-    describe_mechanism,
-    notation,
-)
+from dpsel.release._summary import stamp, top_k_lines
+from dpsel.release._wording import counted, describe, describe_mechanism
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpsel._core_calls import Release as CoreRelease
     from dpsel._core_calls import ReportText
     from dpsel._restored import Restored
@@ -124,6 +121,9 @@ class TopKRelease(Contents, Generic[ItemsT]):
         """Return items and counts as JSON text; items that JSON lacks become texts."""
         return json.dumps({"items": self.to_pylist(), "counts": self.counts}, default=str)
 
+    def _numbers(self) -> dict[str, Sequence[Any]]:
+        return super()._numbers() if self._table is not None else {"count": self._counts or []}
+
     def _values(self) -> list[Any]:
         return self.to_pylist()
 
@@ -135,24 +135,20 @@ class TopKRelease(Contents, Generic[ItemsT]):
         """Return the number of items."""
         return len(self._items or []) if self._table is None else len(self._table)
 
+    def _lines(self) -> list[str]:
+        cost = self.report.cost
+        made = f"{stamp(self.report)}{counted(len(self), 'item')} picked by {describe_mechanism(self.report)}"
+        return [made, *top_k_lines(self.report, cost), *([] if len(self) else no_picks(self.report))]
+
     def __str__(self) -> str:
         """A few lines for a person."""
-        request = self.report["request"]
-        stamp = "NOT PRIVATE (insecure_test_key): " if self.report.is_insecure else ""
-        guarantee = f"guarantee: {describe_guarantee(self.report)} for {_relation(request)}"
-        if kept := describe_kept(self.report):
-            guarantee += f", {kept}"
-        lines = [
-            f"{stamp}{counted(len(self), 'item')} picked by {describe_mechanism(self.report)}",
-            guarantee,
-        ]
-        cost = self.report.cost
-        if cost.counts is not None:
-            price, total = (notation(each.to_json()) for each in (cost.counts, cost.total))
-            lines.append(f"counts: {price} on top, {total} in all")
-        if not len(self):
-            lines.append(no_picks())
-        return "\n".join(lines)
+        return Face(self._lines()).text()
+
+    def _face(self) -> Face:
+        if self._table is not None:
+            return self._table.face(self._lines())
+        columns = {"item": self._items or []} | ({} if self._counts is None else {"count": self._counts})
+        return first_rows(self._lines(), columns)
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
@@ -166,14 +162,3 @@ class TopKRelease(Contents, Generic[ItemsT]):
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Restore."""
         self._items, self._counts, self._table, self._returns, self._restored, self.report = state
-
-
-def _relation(request: dict[str, Any]) -> str:
-    """Return the neighbours in a few words."""
-    most = request.get("sensitivity", 1)
-    by = "" if most == 1 else f", who changes counts by at most {most:,} each"
-    if request["neighbours"] == "any":
-        return f"one user who changes counts by at most {most:,} each, up or down"
-    return (
-        "one user added or removed" if request["neighbours"] == "add_remove" else "one user replaced"
-    ) + by

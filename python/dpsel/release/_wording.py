@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsel.exceptions import ReportError
 from dpsel.mechanisms._base import class_name, is_usual
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ __all__ = [
     "limit_of",
     "mechanism_as_code",
     "notation",
+    "numbers_of",
     "readable",
+    "rounds_of",
 ]
 
 #: Weights and thresholds are integers in the core: multiples of the grid step 2^-30 of a unit of weight.
@@ -55,6 +58,37 @@ def readable(stage: dict[str, Any]) -> dict[str, Any]:
         "noise": noise["kind"],
         "scale": noise["sigma"] if noise["kind"] == "gaussian" else noise["scale"],
         "threshold": None if threshold is None else threshold / _STEPS_PER_UNIT,
+    }
+
+
+def rounds_of(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rounds of a report in units of weight; a top-k has none."""
+    if report["task"] == "top_k":
+        return []
+    return [readable(each) for each in report["calibration"]["rounds"]]
+
+
+def numbers_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a report says of noisy numbers, or ``None`` without them.
+
+    Raises:
+        ReportError: If its request and its calibration do not agree.
+    """
+    if report["task"] != "select":
+        return None
+    counts, asked = report["calibration"].get("counts"), report["request"].get("counts")
+    if counts is None and asked is None:
+        return None
+    if not counts or not asked or "sigma" not in counts["noise"]:
+        raise ReportError("its request and its calibration do not agree about its numbers")
+    return {
+        "count": counted_column(report["request"]),
+        "scale": counts["noise"]["sigma"],
+        "half_width": counts["half_width"],
+        "max_counted_items": counts["max_counted_items"],
+        "max_rows_per_item": counts.get("max_rows_per_item"),
+        "nonnegative": asked["nonnegative"],
+        "paid": counts["paid"],
     }
 
 

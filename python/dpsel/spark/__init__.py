@@ -1,7 +1,7 @@
 """Releases on a Spark cluster: the same items as on one machine, bit for bit.
 
 Needs PySpark 4.0 or newer (``pip install dpsel[spark]``), and dpsel on the executors. The guide is
-``docs/guide/spark.md``.
+<https://dpsel.github.io/dpsel/guide/spark/>.
 
 Examples:
     >>> import dpsel

@@ -71,6 +71,9 @@ class _OnDriver(Generic[_Local]):
         """A few lines for a person."""
         return str(self._local)
 
+    def _repr_html_(self) -> str:
+        return self._local._repr_html_()
+
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         return repr(self._local).replace("<dpsel.", "<dpsel.spark.Spark", 1)

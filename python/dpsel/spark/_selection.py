@@ -43,7 +43,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
-    users_per_group: int | None = None,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
     progress: Progress | bool | None = None,
@@ -81,10 +80,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             the item columns, which is brought there.
         exclude: Items that never come out, in the same forms.
         min_users: The least number of users that a released item has, whatever the noise.
-        users_per_group: The report also says what the guarantee is for any so many users together.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
-            which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+            which runs in Spark's Python workers: see [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
         progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
             step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
@@ -123,7 +121,6 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         counts=counts,
         beyond_memory=True,
         min_users=min_users,
-        users_per_group=users_per_group,
         lists=lists,
     )
     key, tokens = checked_test_key(insecure_test_key), checked_tokens(tokenizer, ngrams)

@@ -75,7 +75,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         neighbours: ``"add_remove"`` one user, or ``"swap"`` one for another, which needs more noise.
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
-            which runs in Spark's Python workers: see [the page](../guide/tokenizers.md).
+            which runs in Spark's Python workers: see [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
         progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
             step.
         num_partitions: Number of partitions into which users and items are divided, as for

@@ -8,7 +8,7 @@ A release is more than its items: [`replay_release`][dpsel.testing.replay_releas
 it depends on a user.
 
 The strategies need Hypothesis (``pip install 'dpsel[testing]'``); the shape of a release needs pyarrow;
-nothing else here needs more than dpsel. See ``docs/guide/testing.md``.
+nothing else here needs more than dpsel. See <https://dpsel.github.io/dpsel/guide/testing/>.
 
 Examples:
     >>> from dpsel import testing

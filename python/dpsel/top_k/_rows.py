@@ -110,7 +110,7 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a
             function from a text to a list of tokens, which must depend on that one text alone: see
-            [the page](../guide/tokenizers.md).
+            [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
         threads: The most threads to use.
         memory_limit: The most bytes to use, such as ``"4GiB"``, as for
             [`select_partitions`][dpsel.select_partitions].

@@ -19,8 +19,8 @@ class Mad(SelectionMechanism):
     gave it. Items are released by a curve, as with ``WeightedGaussian(release="curve")``. The result does not
     depend on an order of users. After the idea of Chen, Cohen-Addad, Epasto and Zadimoghaddam, "Scalable
     private partition selection via adaptive weighting" (ICML 2025); the construction and its proof are in
-    ``docs/algorithms/mad.md``. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights.
-    [`Mad2R`][dpsel.Mad2R] has two rounds.
+    <https://dpsel.github.io/dpsel/algorithms/mad/>. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no noisy
+    weights. [`Mad2R`][dpsel.Mad2R] has two rounds.
 
     Args:
         alpha: Distance of the limit above the weight of even odds, at least 0. The unit is the distance
@@ -57,8 +57,9 @@ class Mad2R(SelectionMechanism):
     cannot reach the threshold, and give less to items above their target. The second round decides by a
     release curve. The cost does not grow with ``max_items_per_user``. After the two-round algorithm of Chen,
     Cohen-Addad, Epasto and Zadimoghaddam, "Scalable private partition selection via adaptive weighting"
-    (ICML 2025); the construction and its proof are in ``docs/algorithms/mad2r.md``. Guarantees
-    [`ApproxDP`][dpsel.ApproxDP]. It has no noisy weights. [`Steered`][dpsel.Steered] has more rounds.
+    (ICML 2025); the construction and its proof are in
+    <https://dpsel.github.io/dpsel/algorithms/mad2r/>. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has no
+    noisy weights. [`Steered`][dpsel.Steered] has more rounds.
 
     Args:
         alpha: As for [`Mad`][dpsel.Mad], in the second round.

@@ -32,9 +32,9 @@ class GreedyFrequency(SelectionMechanism):
 
     The filling is GW (with ``prior`` GW-KT) of Carvalho, Wang and Gondara, "Incorporating item frequency for
     differentially private set union" (AAAI 2022). Their calibration does not guarantee what they claim:
-    ``docs/algorithms/greedy_frequency.md`` has the counterexample, and the proof of the one used here.
-    Guarantees [`ApproxDP`][dpsel.ApproxDP] for any number of items per user: where a user has more than
-    ``max_items_per_user``, the first ones in its order count. This step uses one thread.
+    <https://dpsel.github.io/dpsel/algorithms/greedy_frequency/> has the counterexample, and the proof of
+    the one used here. Guarantees [`ApproxDP`][dpsel.ApproxDP] for any number of items per user: where a user
+    has more than ``max_items_per_user``, the first ones in its order count. This step uses one thread.
 
     Args:
         prior: Public frequencies: a mapping of items to numbers, or pairs (item, number). It must not come
