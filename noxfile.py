@@ -19,7 +19,7 @@ from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2025.5"
+nox.needs_version = ">=2025.10.16"  # says how long a session took
 nox.options.default_venv_backend = "none"
 nox.options.tags = ["commit"]
 nox.options.stop_on_first_error = False
