@@ -257,7 +257,7 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session(tags=["change"])
-def mutants_changed(session: nox.Session) -> None:
+def mutants_sample(session: nox.Session) -> None:
     """Plant some bugs of the files that changed, or a sample where none of these has one."""
     build(session)
     session.run("python", "tests/mutants/run.py", "--changed", *session.posargs)

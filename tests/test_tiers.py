@@ -56,6 +56,13 @@ def test_workflows_name_sessions_that_exist() -> None:
     assert in_workflows() - set(SESSIONS) == set()
 
 
+def test_documents_name_sessions_that_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").rglob("*.py")]
+    named = {name for page in pages for name in re.findall(r"nox -s (\w+)", page.read_text(encoding="utf-8"))}
+    assert len(named) > 10
+    assert named - set(SESSIONS) == set()
+
+
 def test_workflows_run_each_session_of_the_night() -> None:
     assert of("night") - in_workflows() == set()
 
@@ -87,3 +94,9 @@ def test_what_a_commit_leaves_out_may_take_longer() -> None:
     assert constant("LATER") == LATER
     text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     assert all(re.search(rf'"-m", "{marker}\b', text) for marker in LATER)
+
+
+def test_what_takes_long_says_why() -> None:
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert re.findall(r"^.*pytest\.mark\.long\b(?!\(\").*$", tests, re.MULTILINE) == []
+    assert "pytest.mark.long(" in tests

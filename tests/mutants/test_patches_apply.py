@@ -141,6 +141,7 @@ def _mutant(file: str):
     return _load("mutants").Mutant("a bug", "python/dpsel/__init__.py", "", "x = 1", (file,))
 
 
+@pytest.mark.long("starts pytest eight times")
 @pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
 def test_a_bug_that_crashes_a_test_every_time_is_caught(runner, tmp_path) -> None:
     (tmp_path / "test_crash.py").write_text(CRASH)
@@ -149,6 +150,7 @@ def test_a_bug_that_crashes_a_test_every_time_is_caught(runner, tmp_path) -> Non
         runner.tests_fail(tmp_path, ("test_crash.py",), build_first=False)
 
 
+@pytest.mark.long("starts pytest four times")
 @pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
 def test_a_crash_after_the_tests_says_nothing_about_a_bug(runner, tmp_path) -> None:
     (tmp_path / "test_end.py").write_text(CRASH_AT_THE_END)
