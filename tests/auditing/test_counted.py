@@ -160,6 +160,7 @@ def test_planted_bugs_are_refuted(mechanism, fault, counts, rows, monkeypatch) -
     assert attack.run(rows, ALPHA, keys()).refutes(attack.claim)
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch) -> None:
     """The same numbers with a selection that has the whole budget, against a tenth of that."""
     counts = dpsel.Counts(share=0.5, max_counted_items=1)
@@ -173,6 +174,7 @@ def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch
     assert attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 def test_items_of_nobody_else_are_seen_beside_numbers(monkeypatch) -> None:
     """Items that always come out need a delta of 1, whatever their numbers."""
     mechanism, counts = ATTACKED[0]
@@ -202,6 +204,7 @@ def test_tables_are_neighbours_and_copies_are_apart() -> None:
                 assert tables.public >= counts.to_json(1)["max_counted_items"]
 
 
+@pytest.mark.long("a whole audit of numbers")
 def test_the_audit_has_lines_of_every_selection_and_refuses_a_pure_claim() -> None:
     report = dpsel.audit("counts", false_alarm=ALPHA)
     assert report.ok, str(report)
