@@ -76,6 +76,7 @@ def test_items_beyond_a_public_list_never_come(draws, options) -> None:
     assert dpsel.audit_callable(histogram, privacy=CLAIM, **arguments).ok
 
 
+@pytest.mark.long("a whole audit")
 def test_numbers_of_a_swap_are_looked_at_together(draws) -> None:
     def numbers(rows):
         counts = counted(rows)

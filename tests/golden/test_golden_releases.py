@@ -68,6 +68,7 @@ def test_the_number_of_threads_changes_no_release(threads):
         assert releases.differences(releases.recorded(only=group), found) == []
 
 
+@pytest.mark.long("a process that makes dozens of releases")
 def test_time_zone_locale_and_hash_seed_change_no_release(tmp_path):
     surroundings = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "1"}
     only = "/timestamp_utc/"

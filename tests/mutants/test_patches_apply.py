@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -119,6 +120,29 @@ def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch)
     calls.clear()
     assert runner.run([python, core], from_repository=False) == 0
     assert calls == [(tuple(sorted(every)), True)]
+
+
+@pytest.mark.parametrize(("minutes", "planted"), [(None, 2), (10, 2), (0, 0)])
+def test_what_does_not_fit_into_the_minutes_is_named(monkeypatch, capsys, minutes, planted) -> None:
+    runner = _load("run")
+    monkeypatch.setattr(runner, "copy_repository", lambda: ROOT)
+    monkeypatch.setattr(runner, "take_built", lambda _copy: None)
+    monkeypatch.setattr(runner, "tests_fail", lambda _copy, _tests, **_: None)
+    monkeypatch.setattr(runner, "plant", lambda _copy, mutant: mutant.tests[0])
+    assert runner.run(MUTANTS[:2], from_repository=True, minutes=minutes) == 0
+    said = capsys.readouterr().out
+    assert f"{planted} of {planted} caught" in said
+    assert (f"left out after 0 minutes: {MUTANTS[0].name}, {MUTANTS[1].name}" in said) == (planted == 0)
+
+
+def test_shards_are_all_bugs(choosing) -> None:
+    parts = [
+        choosing.chosen(SimpleNamespace(name="", since="", changed=False, sample=0, shard=f"{part}/7"))
+        for part in range(1, 8)
+    ]
+    assert sorted(mutant.name for part in parts for mutant in part) == sorted(
+        mutant.name for mutant in MUTANTS
+    )
 
 
 CRASH = "import os, signal\ndef test_it(): os.kill(os.getpid(), signal.SIGSEGV)\n"
