@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 #: Seconds of processor time that the call of a test may take. Time on the clock would depend on what else the
-#: machine does; this hardly does. Ours take half of it at most, because processors differ.
+#: machine does; this hardly does.
 LONGEST = 2.0
 #: Markers of what runs in later tiers: the list of `noxfile.py`.
 LATER = ("long", "slow", "statistical", "spark", "dp_accounting", "libraries")

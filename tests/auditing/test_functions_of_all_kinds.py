@@ -38,6 +38,7 @@ def counted(rows: list, limit: int = 1) -> Counter:
     return Counter(item for items in users.values() for item in items[:limit])
 
 
+@pytest.mark.long("a whole audit")
 def test_a_function_of_strings_only_is_audited_as_others_are(draws) -> None:
     def by_digits(rows):
         counts = Counter({item.lower(): users for item, users in counted(rows).items()})

@@ -68,6 +68,7 @@ def test_damaged_parquet(tmp_path) -> None:
         assert "damaged.parquet" in refusal
 
 
+@pytest.mark.long("reads a file for each byte of its footer")
 def test_a_decoder_that_panics_prints_nothing(tmp_path, capfd) -> None:
     """Numbers of the footer turned negative make it panic; its message is not ours to print."""
     path = tmp_path / "negative.parquet"
