@@ -224,6 +224,7 @@ LENGTHS = """
 """
 
 
+@pytest.mark.long("thousands of damaged files")
 def test_no_length_in_an_arrow_file_ends_the_process(tmp_path) -> None:
     """Found by the search: a failed allocation cannot be caught. In a process of its own, for that reason."""
     assert "FileError" in finish(LENGTHS, tmp_path)
