@@ -30,7 +30,7 @@ OLDEST_PYTHON = (3, 11)
 BUILD_TOOLS = ("maturin>=1.14,<2",)
 TEST_TOOLS = (*BUILD_TOOLS, "nox>=2025.10.16", "--group", "test", "--group", "lint", "--group", "typing")
 #: For the demo, our crates are not optimised: its corpus is small. Others are built as for the tests.
-QUICK_BUILD = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_INCREMENTAL": "0"}
+QUICK_BUILD = {"CARGO_PROFILE_DEV_OPT_LEVEL": "0", "CARGO_INCREMENTAL": "0", "PIP_QUIET": "1"}
 DEMO = (
     "select python/dpsel/data/quotations.csv --user line --item text --ngrams 1,2 "
     "--epsilon 4 --delta 1e-5 --max-items-per-user 20"
