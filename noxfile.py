@@ -1,30 +1,13 @@
 """The one list of checks: people, `run.py test`, `.ci/run` and the workflows all call these sessions.
 
 All sessions share the virtual environment that nox itself runs in (`run.py` makes it), because each would
-otherwise build the extension module again. `nox` alone runs what is in `nox.options.sessions`.
+otherwise build the extension module again. Each session has one tag, its tier:
 
-    nox -s fast           format, lints, types, and the tests that take seconds
-    nox -s slow           the tests marked slow
-    nox -s statistical    goodness of fit and neighbouring-data tests
-    nox -s dp_accounting  budgets in Google's dp_accounting, in an environment of its own
-    nox -s libraries      data of large libraries and of an object store, in an environment of its own
-    nox -s audited        the audit of other libraries, in an environment of its own
-    nox -s spark          the tests on Spark that take seconds; needs Java 17
-    nox -s spark_sample   some of them, and executors that die
-    nox -s spark_slow     killed executors, Spark Connect, large and real data on Spark
-    nox -s wheel          a release wheel: size, contents, every Python here; `-- --twice` compares two
-    nox -s first_release  how long it takes from a clone, and from a wheel, to the first release
-    nox -s bare           installs the source distribution in a clean environment, follows README and guide
-    nox -s hand_over      follows the pages on other tools, with these installed
-    nox -s docs           builds the site into target/site: strictly, without a network
-    nox -s screenshots    looks at the built site in headless Chromium; pictures in target/screenshots
-    nox -s notebooks      executes the notebooks; `-- --write` stores them with their outputs
-    nox -s mutants        plants known bugs, one at a time, and demands that the tests notice
-    nox -s mutants_sample four of them, other ones for every commit
-    nox -s fuzz           searches for inputs that break a promise; `-- --seconds 600`
-    nox -s soak           random jobs under a ceiling of memory; `-- --hours 24`
-    nox -s supply         what comes in with the dependencies; needs cargo-deny and the network
-    nox -s workflows      the form of the workflows, and openings in them; installs two tools
+    nox              the tier `commit`: before a commit, and first in CI
+    nox -t change    what CI runs for a change after that
+    nox -t night     what workflows run each night; `-s NAME` runs one of them
+    nox -t hand      what people call
+    nox --list       all of them, each with a line and its tier
 """
 
 from __future__ import annotations
@@ -36,23 +19,9 @@ from pathlib import Path
 
 import nox
 
-nox.needs_version = ">=2025.5"
+nox.needs_version = ">=2025.10.16"  # says how long a session took
 nox.options.default_venv_backend = "none"
-nox.options.sessions = [
-    "format",
-    "ruff",
-    "clippy",
-    "rust",
-    "types",
-    "pytest",
-    "dp_accounting",
-    "statistical",
-    "mutants_sample",
-    "spark_sample",
-    "docs",
-    "bare",
-    "workflows",
-]
+nox.options.tags = ["commit"]
 nox.options.stop_on_first_error = False
 
 # clippy and maturin look at the same interpreter and build PyO3 in the same way, so that it is built once.
@@ -66,6 +35,8 @@ OURS = {"VIRTUAL_ENV": os.environ.get("VIRTUAL_ENV", sys.prefix)}
 BUILT: list[str] = []
 #: A process for each core. One that has nothing left takes over from the other.
 PARALLEL = ("--numprocesses", "auto", "--dist", "worksteal")
+#: Markers of the tests that later tiers run.
+LATER = ("long", "slow", "statistical", "spark", "dp_accounting", "libraries")
 #: The same, with the tests of a file in one of them: they share a Spark session.
 BY_FILE = (*PARALLEL, "--dist", "loadfile")
 #: Tests and the module then share one build of all dependencies: their features would differ otherwise.
@@ -80,21 +51,14 @@ def build(session: nox.Session) -> None:
         BUILT.append("dev")
 
 
-@nox.session
-def fast(session: nox.Session) -> None:
-    """Everything that takes seconds."""
-    for name in ("format", "ruff", "clippy", "rust", "types", "pytest"):
-        session.notify(name)
-
-
-@nox.session
+@nox.session(tags=["commit"])
 def format(session: nox.Session) -> None:  # noqa: A001 - the name of the command people type
     """Both formatters, checking only."""
     session.run("cargo", "fmt", "--all", "--check", external=True)
     session.run("ruff", "format", "--check", ".")
 
 
-@nox.session
+@nox.session(tags=["hand"])
 def fix(session: nox.Session) -> None:
     """Both formatters and the safe fixes of the linter, writing."""
     session.run("cargo", "fmt", "--all", external=True)
@@ -102,13 +66,13 @@ def fix(session: nox.Session) -> None:
     session.run("ruff", "format", ".")
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def ruff(session: nox.Session) -> None:
     """Lint the Python code."""
     session.run("ruff", "check", ".")
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def clippy(session: nox.Session) -> None:
     """Lint the Rust code; a warning is an error."""
     session.run(
@@ -117,13 +81,13 @@ def clippy(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def rust(session: nox.Session) -> None:
     """Unit, property and documentation tests of the Rust crates."""
     session.run("cargo", "test", *RUST, "--locked", *session.posargs, env=CARGO_ENV, external=True)
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def types(session: nox.Session) -> None:
     """Check types, and the stub of the extension module against the built module."""
     build(session)
@@ -131,11 +95,13 @@ def types(session: nox.Session) -> None:
     session.run("python", "-m", "mypy.stubtest", "dpsel._core")
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def pytest(session: nox.Session) -> None:
     """Run the Python tests that take seconds, and every example in code and documents."""
     build(session)
-    left_out = "not slow and not statistical and not spark and not dp_accounting and not libraries"
+    left_out = (
+        "not long and not slow and not statistical and not spark and not dp_accounting and not libraries"
+    )
     session.run("pytest", *PARALLEL, "-m", left_out, *session.posargs)
 
 
@@ -148,28 +114,35 @@ def in_own_environment(session: nox.Session, group: str) -> dict[str, str]:
     return {"PYTHONPATH": str(Path("python").resolve())}
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", tags=["change"])
 def dp_accounting(session: nox.Session) -> None:
     """Hand budgets to dp_accounting, which wants an older attrs than nox: hence its own environment."""
     here = in_own_environment(session, "dp-accounting")
     session.run("pytest", "-m", "dp_accounting", *(session.posargs or ["tests/accountants"]), env=here)
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", tags=["night"])
 def libraries(session: nox.Session) -> None:
     """Read data of libraries that are too large for those who do not test them."""
     here = in_own_environment(session, "libraries")
     session.run("pytest", "-m", "libraries", *(session.posargs or ["tests/libraries"]), env=here)
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", tags=["night"])
 def audited(session: nox.Session) -> None:
     """Audit other libraries as the guide does; they want other versions than our tests do."""
     here = in_own_environment(session, "audited")
     session.run("python", "tests/audited/run.py", *session.posargs, env=here)
 
 
-@nox.session
+@nox.session(tags=["change"])
+def long(session: nox.Session) -> None:
+    """Run the tests that take more than two seconds of processor time."""
+    build(session)
+    session.run("pytest", *PARALLEL, "-m", "long and not slow", *session.posargs)
+
+
+@nox.session(tags=["night"])
 def slow(session: nox.Session) -> None:
     """Run the tests marked slow."""
     build(session)
@@ -186,14 +159,14 @@ def with_spark(session: nox.Session) -> None:
     build(session)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def spark(session: nox.Session) -> None:
     """Run the tests on a local Spark session."""
     with_spark(session)
     session.run("pytest", *BY_FILE, "-m", "spark and not slow", *(session.posargs or ["tests/spark"]))
 
 
-@nox.session
+@nox.session(tags=["change"])
 def spark_sample(session: nox.Session) -> None:
     """Run what a minute or two allow: every mechanism, a join, what may leak, executors that die."""
     with_spark(session)
@@ -211,21 +184,21 @@ def spark_sample(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session
+@nox.session(tags=["night"])
 def spark_slow(session: nox.Session) -> None:
     """Run the longer tests on Spark: clusters of processes, Spark Connect, large and real data."""
     with_spark(session)
     session.run("pytest", "-m", "spark and slow", *(session.posargs or ["tests/spark"]))
 
 
-@nox.session
+@nox.session(tags=["change"])
 def statistical(session: nox.Session) -> None:
     """Run goodness-of-fit tests of Python; the false-alarm rate is named once. `rust` has those of Rust."""
     build(session)
     session.run("pytest", *PARALLEL, "-m", "statistical and not slow", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["commit"])
 def docs(session: nox.Session) -> None:
     """Build the site; a warning is an error, and so is a link or an anchor that leads nowhere."""
     install_group(session, "docs")
@@ -234,13 +207,13 @@ def docs(session: nox.Session) -> None:
     session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", *session.posargs, env=offline)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def screenshots(session: nox.Session) -> None:
     """Look at pages of the built site: desk and phone, light and dark; nothing may be asked of a network."""
     session.run("python", "website/screenshots.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def notebooks(session: nox.Session) -> None:
     """Execute the notebooks, and compare their cells with the pages that they are made from."""
     install_group(session, "notebooks")
@@ -253,57 +226,57 @@ def install_group(session: nox.Session, name: str) -> None:
     session.run("python", "-m", "pip", "install", "--quiet", "--group", name)
 
 
-@nox.session
+@nox.session(tags=["change"])
 def bare(session: nox.Session) -> None:
     """Install the source distribution in a clean environment; run every example of README and guide."""
     session.run("python", "tests/bare/run.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def hand_over(session: nox.Session) -> None:
     """Install the source distribution and the tools that keys are handed to; follow their pages."""
     session.run("python", "tests/bare/run.py", *(session.posargs or ["docs/hand-over/"]))
 
 
-@nox.session
+@nox.session(tags=["night"])
 def wheel(session: nox.Session) -> None:
     """Build a release wheel; its size, contents and first release; `-- --twice` builds it twice."""
     session.run("python", "tests/bare/wheel.py", "--build", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def first_release(session: nox.Session) -> None:
     """Time a newcomer: clone, build, first release; and the same from a wheel. Needs a quiet machine."""
     session.run("python", "tests/bare/first_release.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def mutants(session: nox.Session) -> None:
     """Plant each known bug and demand that the tests fail (builds the core once for each)."""
     session.run("python", "tests/mutants/run.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["change"])
 def mutants_sample(session: nox.Session) -> None:
-    """Plant four of them, chosen by the commit; one needs the core to be built."""
+    """Plant some bugs of the files that changed, or a sample where none of these has one."""
     build(session)
-    session.run("python", "tests/mutants/run.py", "--sample", "4")
+    session.run("python", "tests/mutants/run.py", "--changed", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def fuzz(session: nox.Session) -> None:
     """Search for inputs that break a promise; needs Linux and a C++ compiler. `rust` has a short one."""
     session.run("python", "fuzz/run.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def soak(session: nox.Session) -> None:
     """Random small jobs for six minutes, or as long as asked, without growth of memory."""
     build(session)
     session.run("python", "tests/robustness/soak.py", *session.posargs)
 
 
-@nox.session
+@nox.session(tags=["night"])
 def supply(session: nox.Session) -> None:
     """Licences, sources and known weaknesses of dependencies; `-- --offline` leaves the last out."""
     offline = "--offline" in session.posargs
@@ -317,7 +290,7 @@ def supply(session: nox.Session) -> None:
         session.run("pip-audit", "--requirement", str(path), "--no-deps", "--disable-pip", "--strict")
 
 
-@nox.session(venv_backend="venv")
+@nox.session(venv_backend="venv", tags=["change"])
 def workflows(session: nox.Session) -> None:
     """Compare the workflows with the schema of their host, and look for openings; `.github/zizmor.yml`."""
     session.install("--quiet", "check-jsonschema>=0.33", "zizmor>=1.32")
@@ -326,7 +299,7 @@ def workflows(session: nox.Session) -> None:
     session.run("zizmor", "--offline", "--quiet", "--min-severity", "medium", ".github")
 
 
-@nox.session
+@nox.session(tags=["hand"])
 def bench(session: nox.Session) -> None:
     """Compare with what a user would otherwise run; see benches/README.md."""
     session.run("maturin", "develop", "--release", "--quiet")

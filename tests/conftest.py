@@ -16,6 +16,7 @@ sys.path.insert(0, str(TESTS))
 sys.path.append(str(ROOT))
 
 from mechanisms import MECHANISMS  # noqa: E402
+from time_limit import pytest_runtest_call  # noqa: E402, F401 - a hook
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("fast", max_examples=25, deadline=None, suppress_health_check=_QUIET)
@@ -31,19 +32,6 @@ settings.register_profile(
     database=None,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, so that a misspelt one is an error."""
-    for marker in (
-        "slow: takes more than a few seconds; not in the default run",
-        "statistical: draws fresh keys; fails by chance at most once in 1 / FALSE_ALARM runs",
-        "spark: starts Spark sessions; not in the default run, nox -s spark installs PySpark and runs them",
-        "dp_accounting: needs Google's package; not in the default run, nox -s dp_accounting installs it",
-        "libraries: needs large libraries; not in the default run, nox -s libraries installs them",
-        "shared_data: needs the real data sets, which do not ship with the repository",
-    ):
-        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

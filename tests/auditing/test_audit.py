@@ -182,6 +182,7 @@ def test_the_crowd_overflows_only_with_the_added_user() -> None:
     assert overflow(pair.users(1, with_user=True)) > Fraction(9, 10)
 
 
+@pytest.mark.long("a whole audit")
 def test_reports_say_what_was_found(tmp_path) -> None:
     report = dpsel.audit("one-item")
     report.save(tmp_path / "audit.json")

@@ -83,6 +83,7 @@ def test_zcdp_is_a_claim_too() -> None:
     assert not generous.refuted
 
 
+@pytest.mark.long("two whole audits")
 def test_an_audit_with_counted_calls_can_be_repeated() -> None:
     first = audited(selections.told_counts, calls=6_000)
     selections.start_again()
@@ -137,6 +138,7 @@ def test_a_public_list_is_no_secret() -> None:
     assert max(widths[1_000:]) == 3
 
 
+@pytest.mark.long("a whole audit")
 @pytest.mark.parametrize("name", ["shared_noise", "told_counts", "true_counts"])
 def test_the_witness_can_be_replayed(name) -> None:
     function = getattr(selections, name)
@@ -184,6 +186,7 @@ def test_time_is_kept() -> None:
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.long("whole audits")
 def test_errors_name_the_function_and_the_table() -> None:
     def picky(rows):
         if not rows:
@@ -211,6 +214,7 @@ def test_what_is_no_answer_is_refused(answer, words) -> None:
         audited(odd)
 
 
+@pytest.mark.long("whole audits")
 def test_kinds_that_are_not_taken_are_left_out_unless_asked_for() -> None:
     def whole_numbers(rows):
         return selections.correct([(user, item + 0) for user, item in rows])
@@ -240,6 +244,7 @@ def test_tables_differ_in_the_rows_of_one_user_and_in_nothing_else(place, instea
         assert {item // pair.width for _, item in added} == set(range(copies))
 
 
+@pytest.mark.long("hundreds of thousands of calls")
 def test_bounding_by_the_order_of_rows_is_not_held_against_a_function() -> None:
     def last_row_of_each_user(rows):
         return selections.correct(list(dict(rows).items()))

@@ -39,6 +39,7 @@ def shown(mechanism) -> str:
     return f"{mechanism[0].name}-{mechanism[1].count}"
 
 
+@pytest.mark.long("integrates densities")
 @pytest.mark.parametrize("case", SELECTIONS, ids=lambda case: case.name)
 def test_beside_every_selection_numbers_need_most_of_the_claim_and_no_more(case) -> None:
     law = law_with_numbers(case.mechanism, CLAIM, _counts_run._limit(case.mechanism, None), LARGE)
@@ -46,6 +47,7 @@ def test_beside_every_selection_numbers_need_most_of_the_claim_and_no_more(case)
     assert law.delta <= CLAIM.delta
 
 
+@pytest.mark.long("integrates densities")
 @pytest.mark.parametrize("counted", USUAL, ids=shown)
 def test_usual_shares_need_most_of_the_claim_and_no_more(counted) -> None:
     law = law_with_numbers(counted[0], CLAIM, 10, counted[1])
@@ -53,6 +55,7 @@ def test_usual_shares_need_most_of_the_claim_and_no_more(counted) -> None:
     assert 0.4 * CLAIM.delta <= law.delta <= CLAIM.delta
 
 
+@pytest.mark.long("integrates densities")
 @pytest.mark.parametrize(("epsilon", "delta", "bound"), [(0.3, 1e-9, 3), (4.0, 0.01, 1), (8.0, 1e-5, 30)])
 @pytest.mark.parametrize("counted", USUAL, ids=shown)
 def test_other_budgets_need_no_more_than_they_claim(counted, epsilon, delta, bound) -> None:
@@ -92,6 +95,7 @@ def test_too_little_noise_of_numbers_is_refuted_by_the_law(monkeypatch) -> None:
         assert law.delta > CLAIM.delta * (1 + 1e-9) + TOLERANCE
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 @pytest.mark.parametrize("attacked", ATTACKED, ids=shown)
 def test_what_ships_stands_and_numbers_need_most_of_their_claim(attacked) -> None:
     both, numbers = (make(attacked[0], CLEAR, attacked[1]) for make in (on_items_with_numbers, on_numbers))
@@ -137,6 +141,7 @@ def test_the_same_numbers_without_a_fault_stand(monkeypatch) -> None:
     assert not attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 @pytest.mark.parametrize(
     ("fault", "counts", "rows"),
     [
@@ -155,6 +160,7 @@ def test_planted_bugs_are_refuted(mechanism, fault, counts, rows, monkeypatch) -
     assert attack.run(rows, ALPHA, keys()).refutes(attack.claim)
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch) -> None:
     """The same numbers with a selection that has the whole budget, against a tenth of that."""
     counts = dpsel.Counts(share=0.5, max_counted_items=1)
@@ -168,6 +174,7 @@ def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch
     assert attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)
 
 
+@pytest.mark.long("hundreds of thousands of draws")
 def test_items_of_nobody_else_are_seen_beside_numbers(monkeypatch) -> None:
     """Items that always come out need a delta of 1, whatever their numbers."""
     mechanism, counts = ATTACKED[0]
@@ -197,6 +204,7 @@ def test_tables_are_neighbours_and_copies_are_apart() -> None:
                 assert tables.public >= counts.to_json(1)["max_counted_items"]
 
 
+@pytest.mark.long("a whole audit of numbers")
 def test_the_audit_has_lines_of_every_selection_and_refuses_a_pure_claim() -> None:
     report = dpsel.audit("counts", false_alarm=ALPHA)
     assert report.ok, str(report)

@@ -70,6 +70,7 @@ def test_computed_laws_show_most_of_every_claim(case) -> None:
     assert _run._is_sharp(claim_of(claim), law) or list(_run._at_another_claim(case))
 
 
+@pytest.mark.long("an exact law of many rounds")
 def test_a_choice_needs_most_of_its_claim() -> None:
     """The law is that of the mechanism for few users, with what the look leaves."""
     mechanism, privacy = dpsel.ByLength(), dpsel.ApproxDP(epsilon=1.0, delta=1e-6)

@@ -38,6 +38,7 @@ def counted(rows: list, limit: int = 1) -> Counter:
     return Counter(item for items in users.values() for item in items[:limit])
 
 
+@pytest.mark.long("a whole audit")
 def test_a_function_of_strings_only_is_audited_as_others_are(draws) -> None:
     def by_digits(rows):
         counts = Counter({item.lower(): users for item, users in counted(rows).items()})
@@ -76,6 +77,7 @@ def test_items_beyond_a_public_list_never_come(draws, options) -> None:
     assert dpsel.audit_callable(histogram, privacy=CLAIM, **arguments).ok
 
 
+@pytest.mark.long("a whole audit")
 def test_numbers_of_a_swap_are_looked_at_together(draws) -> None:
     def numbers(rows):
         counts = counted(rows)

@@ -110,6 +110,7 @@ def test_published_scores_have_the_computed_law() -> None:
         assert stats.binomtest(found, len(paths), sum(cells)).pvalue > 1e-6
 
 
+@pytest.mark.long("exact laws of many users")
 @pytest.mark.parametrize(("epsilon", "delta", "bound"), BUDGETS)
 def test_users_of_one_item_need_no_more_than_the_claim(epsilon, delta, bound) -> None:
     needed = worst_of_scored(dpsel.Steered(), dpsel.ApproxDP(epsilon=epsilon, delta=delta), bound)

@@ -68,6 +68,7 @@ def test_damaged_parquet(tmp_path) -> None:
         assert "damaged.parquet" in refusal
 
 
+@pytest.mark.long("reads a file for each byte of its footer")
 def test_a_decoder_that_panics_prints_nothing(tmp_path, capfd) -> None:
     """Numbers of the footer turned negative make it panic; its message is not ours to print."""
     path = tmp_path / "negative.parquet"
@@ -223,6 +224,7 @@ LENGTHS = """
 """
 
 
+@pytest.mark.long("thousands of damaged files")
 def test_no_length_in_an_arrow_file_ends_the_process(tmp_path) -> None:
     """Found by the search: a failed allocation cannot be caught. In a process of its own, for that reason."""
     assert "FileError" in finish(LENGTHS, tmp_path)

@@ -127,6 +127,7 @@ PARTS = st.sampled_from(["hunter2", *' \n,\t{";/.*[=~\r'])
 CALLED = st.sampled_from(["data", "data as csv", "user", "mechanism"])
 
 
+@pytest.mark.long("many texts in every place of a call")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(PARTS, min_size=1, max_size=40), call=CALLED)
 def test_what_is_quoted_is_short_and_in_one_line(tmp_path, monkeypatch, release, parts, call) -> None:

@@ -10,6 +10,7 @@ BROKEN = "def everything(rows):\n    return {item for _, item in rows}\n"
 CLAIM = ("--epsilon", "2", "--delta", "0.02", "--max-items-per-user", "3")
 
 
+@pytest.mark.long("a whole audit")
 def test_a_mechanism_stands(dpsel_run, folder):
     run = dpsel_run("audit", "one-item", "--quick", "--report", "audit.json")
     assert (run.code, run.err) == (0, "")
@@ -27,6 +28,7 @@ def test_a_report_on_standard_output_is_json_alone(dpsel_run, folder):
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.long("whole audits")
 def test_parameters_are_audited_and_a_refuted_claim_has_its_own_exit_code(dpsel_run):
     run = dpsel_run("audit", "greedy-frequency(calibration=published)", "--quick")
     assert run.code == 4
@@ -64,6 +66,7 @@ def test_what_stands_says_what_would_have_been_seen(dpsel_run, folder):
     assert "rho 0.5" in run.out
 
 
+@pytest.mark.long("a whole audit")
 def test_the_limit_and_the_budget_are_honoured(dpsel_run):
     run = dpsel_run("audit", "count-laplace", *CLAIM)
     assert run.code == 0

@@ -238,6 +238,7 @@ def test_rows_go_with_what_else_can_be_asked_for(options) -> None:
     assert dpsel.check(select(table(data), counts=counted, key=None, **(arguments | options))).ok
 
 
+@pytest.mark.long("three hundred thousand rows, on a disk")
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=5)], ids=repr)
 def test_rows_on_the_disk_are_those_of_memory(mechanism, tmp_path) -> None:
     rng = np.random.default_rng(5)

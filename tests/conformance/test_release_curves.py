@@ -113,6 +113,7 @@ def test_tables_are_the_largest_on_their_grid() -> None:
             assert exact - got <= mpf("1e-8") * min(exact, 1 - exact)
 
 
+@pytest.mark.long("searches a region step by step")
 @pytest.mark.parametrize("privacy", [PRIVACY, GENEROUS], ids=str)
 def test_steps_of_a_region_are_nearly_the_largest(privacy) -> None:
     """Each entry against the best approximation and divergence of all that convert to (epsilon, delta)."""

@@ -122,6 +122,7 @@ def test_the_rate_of_monotone_changes_does_not_do_for_others(mechanism, least) -
     assert worst_ratio(lambda counts: case.law(list(counts), 2, calibration), pairs) > least
 
 
+@pytest.mark.long("exact laws of two tables in Python")
 @pytest.mark.parametrize("name", ["gamma", "laplace_top_k"])
 @pytest.mark.parametrize("bound", [None, 1])
 @pytest.mark.parametrize(

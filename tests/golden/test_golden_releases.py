@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -18,6 +19,11 @@ GROUPS = [f"{call}/{data.name}/" for data in tables.every() for call in ("select
 GROUPS += [f"counts/{vector}/" for vector in tables.vectors()]
 GROUPS += [f"counted/{data}/" for data in counted.DATA]
 
+#: Of these data, one group takes seconds.
+LARGE = re.compile("/(quotations|demo_zeta)/")
+LONG = pytest.mark.long("hundreds of releases of a large table")
+BY_SIZE = [pytest.param(group, marks=[LONG] if LARGE.search(group) else []) for group in GROUPS]
+
 #: Classes of mechanisms, by the names that they have in reports.
 CLASSES = {
     each.name: each
@@ -31,7 +37,7 @@ def cases():
     return releases.cases()
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", BY_SIZE)
 def test_releases_are_as_recorded(group):
     found = releases.computed(case for case in cases() if case.name.startswith(group))
     assert releases.differences(releases.recorded(only=group), found) == []
@@ -54,6 +60,7 @@ def test_each_public_mechanism_is_in_the_lists():
     assert set(CLASSES.values()) - {type(mechanism) for mechanism in listed} == set()
 
 
+@pytest.mark.long("releases of every mechanism")
 @pytest.mark.parametrize("threads", [1, 5])
 def test_the_number_of_threads_changes_no_release(threads):
     for group in ("/groups/", "/demo_zeta/greedy-frequency/"):
@@ -61,6 +68,7 @@ def test_the_number_of_threads_changes_no_release(threads):
         assert releases.differences(releases.recorded(only=group), found) == []
 
 
+@pytest.mark.long("a process that makes dozens of releases")
 def test_time_zone_locale_and_hash_seed_change_no_release(tmp_path):
     surroundings = {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "1"}
     only = "/timestamp_utc/"

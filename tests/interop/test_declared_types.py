@@ -65,6 +65,7 @@ def test_a_polars_categorical_joins_the_input(name, lazy) -> None:
     assert pickle.loads(pickle.dumps(ranked)).items.equals(ranked.items)
 
 
+@pytest.mark.long("processes that import polars, pandas and pyarrow")
 def test_what_a_polars_categorical_leaves_depends_on_the_released_items_alone() -> None:
     """polars numbers all categories of a process; the numbers are in no file, pickle or other table."""
     code = f"""

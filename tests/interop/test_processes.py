@@ -199,6 +199,7 @@ work()
 """
 
 
+@pytest.mark.long("many jobs, each with a process after it")
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are read from /proc")
 def test_no_thread_of_a_job_is_there_when_the_process_forks_or_ends():
     """A job frees its memory after it has answered. Children can work."""

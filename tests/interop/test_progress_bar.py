@@ -75,6 +75,7 @@ def test_the_command_says_that_it_works_from_disk_and_nothing_else(texts, tmp_pa
         assert len(phases(drawn)) > 1
 
 
+@pytest.mark.long("three jobs that outgrow memory")
 def test_progress_true_says_so_too_and_a_quiet_job_says_nothing(texts, tmp_path, capfd):
     options = {"user": "user", "item": "item", "privacy": PRIVACY, "max_items_per_user": 20}
     options |= {"mechanism": dpsel.Sips(rounds=4), "memory_limit": "64MiB", "scratch": tmp_path}

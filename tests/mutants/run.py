@@ -2,6 +2,8 @@
 
     python tests/mutants/run.py                 all mutants, a table at the end
     python tests/mutants/run.py --sample 4      a few of them, other ones for every commit
+    python tests/mutants/run.py --changed       some of the files that changed, or else a sample
+    python tests/mutants/run.py --shard 3/8     the third of eight parts
     python tests/mutants/run.py "bound off"     those whose name contains the text
     python tests/mutants/run.py --since REV     those that are not in that commit
     python tests/mutants/run.py --check         only that every patch still applies; builds nothing
@@ -14,10 +16,7 @@ Exit code 1 if a mutant survives, 2 if a patch no longer applies or the unpatche
 from __future__ import annotations
 
 import argparse
-import ast
-import datetime as dt
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -25,10 +24,14 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from mutants import MUTANTS, Mutant
+from choosing import chosen
+
+if TYPE_CHECKING:
+    from mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / "target" / "mutants"
@@ -46,6 +49,8 @@ COPIED = [
     "docs",
 ]
 
+#: When the last bug of a change may start: together they have a quarter of an hour on two cores.
+MINUTES = 12
 #: Runs of pytest until one does not end by a signal.
 ATTEMPTS = 4
 #: Our own crates are built for every mutant and therefore quickly.
@@ -223,65 +228,34 @@ def plant(copy: Path, mutant: Mutant) -> str | None:
         path.write_text(original)
 
 
-def chosen(arguments: argparse.Namespace) -> list[Mutant]:
-    known = names_in(arguments.since) if arguments.since else set()
-    mutants = [m for m in MUTANTS if arguments.name.lower() in m.name.lower() and m.name not in known]
-    # Those of Python come first, while the extension in the copy is the unpatched one.
-    return sorted(sampled(mutants, arguments.sample), key=lambda m: not m.in_python)
-
-
-def names_in(revision: str) -> set[str]:
-    """The names of the mutants of a commit."""
-    command = ["git", "-C", str(ROOT), "show", f"{revision}:tests/mutants/mutants.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    names = re.findall(r"^    Mutant\(\n        (\"[^\n]*\"),\n", done.stdout, re.MULTILINE)
-    return {ast.literal_eval(name) for name in names}
-
-
-def sampled(mutants: list[Mutant], number: int) -> list[Mutant]:
-    """So many, or all for 0: the same ones for everybody at one commit, and one of the core among them."""
-    if not number:
-        return mutants
-    shuffled = random.Random(seed()).sample(mutants, len(mutants))
-    core = [mutant for mutant in shuffled if not mutant.in_python][:1]
-    cheap = [mutant for mutant in shuffled if mutant.in_python]
-    return (core + cheap)[:number]
-
-
-def seed() -> str:
-    """The commit, or the date where there is none."""
-    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return dt.datetime.now(tz=dt.UTC).date().isoformat()
-    return done.stdout.strip()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="Plant bugs and demand that the tests notice.")
     parser.add_argument("name", nargs="?", default="", help="only mutants whose name contains this")
     parser.add_argument("--sample", type=int, default=0, help="only so many, chosen by the commit")
     parser.add_argument("--since", default="", metavar="REV", help="only those that are not in that commit")
+    parser.add_argument("--changed", action="store_true", help="some of the files that changed")
+    parser.add_argument("--shard", default="1/1", metavar="I/N", help="only the Ith of N parts")
     parser.add_argument("--check", action="store_true", help="only check that the patches apply")
     arguments = parser.parse_args()
     mutants = chosen(arguments)
     try:
         for mutant in mutants:
             patched(ROOT, mutant)
-        return 0 if arguments.check else run(mutants, from_repository=bool(arguments.sample))
+        from_repository = bool(arguments.sample) or arguments.changed
+        minutes = MINUTES if arguments.changed else None
+        return 0 if arguments.check else run(mutants, from_repository=from_repository, minutes=minutes)
     except BrokenRunError as problem:
         print(problem, file=sys.stderr)
         return 2
 
 
-def run(mutants: list[Mutant], *, from_repository: bool) -> int:
-    """Run the tests without a bug, which must pass, then with each mutant.
+def run(mutants: list[Mutant], *, from_repository: bool, minutes: float | None = None) -> int:
+    """Run the tests without a bug, which must pass, then with each mutant that can start within the minutes.
 
     A sample takes the extension of the repository for the former: other sessions have just built it, and have
     run the unit tests of the core.
     """
-    copy = copy_repository()
+    copy, begun = copy_repository(), time.monotonic()
     from_repository = from_repository or all(mutant.in_python for mutant in mutants)
     if from_repository:
         take_built(copy)
@@ -291,8 +265,12 @@ def run(mutants: list[Mutant], *, from_repository: bool) -> int:
     if test:
         raise BrokenRunError(f"the unpatched copy fails {test}: a caught mutant would mean nothing")
     survivors = []
-    for mutant in mutants:
+    for place, mutant in enumerate(mutants):
         start = time.monotonic()
+        if minutes is not None and start - begun > 60 * minutes:
+            print(f"left out after {minutes} minutes: {', '.join(m.name for m in mutants[place:])}")
+            mutants = mutants[:place]
+            break
         test = plant(copy, mutant)
         if test is None:
             survivors.append(mutant.name)

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +23,13 @@ def _load(name: str):
 
 
 MUTANTS = _load("mutants").MUTANTS
+
+
+@pytest.fixture
+def choosing():
+    """The module that chooses, as the program imports it."""
+    _load("run")
+    return sys.modules["choosing"]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -79,20 +87,19 @@ def test_every_room_has_one(room) -> None:
     assert any(mutant.file.startswith(f"{room}/") for mutant in MUTANTS)
 
 
-def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch) -> None:
-    runner = _load("run")
+def test_a_sample_is_the_same_for_everybody_and_mostly_cheap(monkeypatch, choosing) -> None:
     seen = set()
     for commit in map(str, range(1200)):
-        monkeypatch.setattr(runner, "seed", lambda commit=commit: commit)
-        sample = runner.sampled(MUTANTS, 4)
-        assert sample == runner.sampled(MUTANTS, 4)
+        monkeypatch.setattr(choosing, "seed", lambda commit=commit: commit)
+        sample = choosing.sampled(MUTANTS, 4)
+        assert sample == choosing.sampled(MUTANTS, 4)
         assert [mutant.in_python for mutant in sample] == [False, True, True, True]
         seen |= {mutant.name for mutant in sample}
     assert len(seen) > 0.9 * len(MUTANTS)
 
 
-def test_the_seed_is_the_commit() -> None:
-    assert len(_load("run").seed()) >= len("2026-11-22")
+def test_the_seed_is_the_commit(choosing) -> None:
+    assert len(choosing.seed()) >= len("2026-11-22")
 
 
 def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch) -> None:
@@ -115,6 +122,29 @@ def test_a_sample_runs_without_a_bug_on_the_build_of_the_repository(monkeypatch)
     assert calls == [(tuple(sorted(every)), True)]
 
 
+@pytest.mark.parametrize(("minutes", "planted"), [(None, 2), (10, 2), (0, 0)])
+def test_what_does_not_fit_into_the_minutes_is_named(monkeypatch, capsys, minutes, planted) -> None:
+    runner = _load("run")
+    monkeypatch.setattr(runner, "copy_repository", lambda: ROOT)
+    monkeypatch.setattr(runner, "take_built", lambda _copy: None)
+    monkeypatch.setattr(runner, "tests_fail", lambda _copy, _tests, **_: None)
+    monkeypatch.setattr(runner, "plant", lambda _copy, mutant: mutant.tests[0])
+    assert runner.run(MUTANTS[:2], from_repository=True, minutes=minutes) == 0
+    said = capsys.readouterr().out
+    assert f"{planted} of {planted} caught" in said
+    assert (f"left out after 0 minutes: {MUTANTS[0].name}, {MUTANTS[1].name}" in said) == (planted == 0)
+
+
+def test_shards_are_all_bugs(choosing) -> None:
+    parts = [
+        choosing.chosen(SimpleNamespace(name="", since="", changed=False, sample=0, shard=f"{part}/7"))
+        for part in range(1, 8)
+    ]
+    assert sorted(mutant.name for part in parts for mutant in part) == sorted(
+        mutant.name for mutant in MUTANTS
+    )
+
+
 CRASH = "import os, signal\ndef test_it(): os.kill(os.getpid(), signal.SIGSEGV)\n"
 CRASH_AT_THE_END = (
     "import atexit, os, signal\n"
@@ -131,21 +161,23 @@ def runner(tmp_path, monkeypatch):
     return _load("run")
 
 
-def _mutant(runner, file: str):
-    return runner.Mutant("a bug", "python/dpsel/__init__.py", "", "x = 1", (file,))
+def _mutant(file: str):
+    return _load("mutants").Mutant("a bug", "python/dpsel/__init__.py", "", "x = 1", (file,))
 
 
+@pytest.mark.long("starts pytest eight times")
 @pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
 def test_a_bug_that_crashes_a_test_every_time_is_caught(runner, tmp_path) -> None:
     (tmp_path / "test_crash.py").write_text(CRASH)
-    assert "a crash within test_crash.py" in runner.plant(tmp_path, _mutant(runner, "test_crash.py"))
+    assert "a crash within test_crash.py" in runner.plant(tmp_path, _mutant("test_crash.py"))
     with pytest.raises(runner.BrokenRunError, match="pytest ended with -11"):
         runner.tests_fail(tmp_path, ("test_crash.py",), build_first=False)
 
 
+@pytest.mark.long("starts pytest four times")
 @pytest.mark.skipif(sys.platform == "win32", reason="a process ends by no signal there")
 def test_a_crash_after_the_tests_says_nothing_about_a_bug(runner, tmp_path) -> None:
     (tmp_path / "test_end.py").write_text(CRASH_AT_THE_END)
     with pytest.raises(runner.BrokenRunError, match="pytest ended with -11") as raised:
-        runner.plant(tmp_path, _mutant(runner, "test_end.py"))
+        runner.plant(tmp_path, _mutant("test_end.py"))
     assert not isinstance(raised.value, runner.CrashedTestError)

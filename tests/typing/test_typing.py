@@ -24,6 +24,7 @@ def run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 
 
+@pytest.mark.long("starts a type checker")
 def test_accepted_by_pyright():
     pytest.importorskip("basedpyright", reason="basedpyright is in the dependency group 'typing'")
     done = run("basedpyright", "--pythonpath", sys.executable)

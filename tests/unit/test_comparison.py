@@ -87,6 +87,7 @@ def test_with_numbers_it_says_how_far_they_may_be_off():
     assert "numbers within" not in str(without)
 
 
+@pytest.mark.long("compares every mechanism three times")
 def test_a_seed_makes_it_reproducible():
     # 400 items of 15 users each: about half of them are released.
     many = [(item * 15 + user, item) for item in range(400) for user in range(15)]

@@ -165,6 +165,7 @@ def test_many_processes_never_overspend(path) -> None:
     assert len(dpsel.Ledger(path).spent) == 16
 
 
+@pytest.mark.long("four processes and four hundred files")
 def test_many_processes_that_make_one_file_all_open_it(tmp_path) -> None:
     """Those that find a file are faster than the one that makes it, so they catch up with it at once."""
     code = (

@@ -63,6 +63,7 @@ def test_a_function_under_audit_pays_from_its_own_budget():
         dpsel.audit_callable(released, privacy=PRIVACY, max_items_per_user=1, calls=60)
 
 
+@pytest.mark.long("a whole audit")
 def test_comparison_and_audit_pay_nothing_of_what_their_parameters_were_given_by(ledger):
     share = ledger.on_use(PRIVACY, "public")
     dpsel.compare(TABLE, privacy=share, public_data=True, mechanisms=dpsel.Sips(), **CALL)
