@@ -1,4 +1,4 @@
-"""How many items are released as epsilon grows? The figures and the picture of README.
+"""How many items are released as epsilon grows? The figures and the picture of docs/accuracy.md.
 
     python -m benches.epsilons FOLDER/imdb.parquet FOLDER/deps_recipes.parquet FOLDER/deps_authors.parquet
     python -m benches.epsilons FILES... --only "dpsel, auto"     # measures one line of the picture again

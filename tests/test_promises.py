@@ -18,7 +18,7 @@ README, SECURITY, TRUST = DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md",
 NAMED = re.compile(r"\[`(\w+)`\]\(([^)#\s]+\.(?:py|rs))\)")
 #: The short form of README: ([test][test_name]), with the address and the name, as a tip, at its end.
 SHORT = re.compile(r"\(\[test\]\[(\w+)\]\)")
-#: Data sets in the picture of README that had no part in the development of any mechanism.
+#: Data sets in the picture of the page on accuracy that had no part in the development of any mechanism.
 HELD_OUT = {"deps_recipes", "deps_authors"}
 
 
