@@ -2,6 +2,7 @@
 
     python -m benches.peers_keys                   all; needs Linux, a package index, and Java for Tumult
     python -m benches.peers_keys opendp dpsel      some; figures of the others stay
+    python -m benches.peers_keys --limits          the keys at other limits, one release each
 
 Each library is installed once into a virtual environment of its own in `bench-data/peer-venvs`, in the
 version named here. dpsel is built there for release, from this tree, each time. A run is a process of its
@@ -22,6 +23,7 @@ import platform
 import re
 import statistics
 import subprocess
+import sys
 import venv
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE, FIGURES = ROOT / "docs" / "compare.md", ROOT / "docs" / "images" / "peers_keys.json"
 DATA = Path(os.environ.get("DPSEL_BENCH_DATA", ROOT / "bench-data"))
 START, END = "<!-- peers_keys: start -->\n", "<!-- peers_keys: end -->\n"
+#: Limits at which every library runs besides that of the case, for the best one of each.
+LIMITS = (1, 3, 10, 50)
 #: Seconds that one run may take; a library that takes longer has no figure.
 PATIENCE = 1800
 
@@ -100,10 +104,10 @@ def interpreter(name: str) -> str:
     return str(python)
 
 
-def one_run(name: str, python: str, case: str) -> dict[str, Any]:
-    """What one process of a library says."""
+def one_run(name: str, python: str, case: str, limit: int | None = None) -> dict[str, Any]:
+    """What one process of a library says, at the limit of the case or at another one."""
     program = Path(__file__).parent / "keys" / f"{name}_keys.py"
-    chosen = CASES[case]
+    chosen = CASES[case]._replace(**({"limit": limit} if limit else {}))
     words = [written("quotations"), written(case), chosen.epsilon, chosen.delta, chosen.limit]
     done = subprocess.run(
         [python, program, *map(str, words)],
@@ -141,6 +145,21 @@ def measured(names: list[str], repeats: int) -> dict[str, Any]:
             "version": runs[name, "quotations"][0]["version"],
         } | {case: summary(runs.get((name, case), [])) for case in CASES}
     FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
+
+
+def swept(names: list[str]) -> dict[str, Any]:
+    """The figures, with the keys of these libraries at other limits."""
+    found: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8"))
+    for name in names:
+        # Keys, unlike times, do not depend on how dpsel was built.
+        python = sys.executable if name == "dpsel" else interpreter(name)
+        for case, chosen in CASES.items():
+            keys = {limit: one_run(name, python, case, limit)["keys"] for limit in LIMITS}
+            keys[chosen.limit] = found[name][case]["keys"]
+            print(name, case, keys, flush=True)
+            found[name][case]["keys_of_limit"] = {str(limit): keys[limit] for limit in sorted(keys)}
+        FIGURES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return found
 
 
@@ -212,10 +231,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("libraries", nargs="*", help=", ".join(PEERS))
     parser.add_argument("--repeats", type=int, default=3, help="runs of each library [default: 3]")
+    parser.add_argument("--limits", action="store_true", help="the keys at other limits, one release each")
     parser.add_argument("--page", action="store_true", help="only fill in the page, from the figures")
     chosen = parser.parse_args()
     names = [] if chosen.page else chosen.libraries or list(PEERS)
-    found = measured(names, chosen.repeats)
+    found = swept(names) if chosen.limits else measured(names, chosen.repeats)
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 

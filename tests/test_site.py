@@ -162,6 +162,37 @@ def test_the_tutorial_shows_what_its_examples_print():
     assert outputs.shown(text, "learn/limits.md") == text
 
 
+def test_the_picture_of_keys_shows_the_figures():
+    shown = read("images", "keys.svg")
+    counts = [count for libraries in figures.keys().values() for each in libraries.values() for count in each]
+    assert len(counts) == 24
+    assert [count for count in counts if f">{count:,}</text>" not in shown] == []
+
+
+def test_what_is_said_of_other_libraries_is_in_the_picture():
+    (_, lines), (ours, users) = (
+        (each["dpsel"], [counts for name, counts in each.items() if name != "dpsel"])
+        for each in figures.keys().values()
+    )
+    (_, lines_best), (same, best) = (zip(*each, strict=True) for each in (lines, users))
+    said = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"dpsel releases {ours[0]:,} keys where the others release {min(same)} to {max(same)}, "
+        f"at their best limits {min(best)} to {max(best)}."
+    ) in said
+    said = " ".join(read("compare.md").split())
+    assert f"release {min(lines_best)} to {max(lines_best)} and {min(best)} to {max(best)} keys" in said
+
+
+def test_the_best_limit_is_among_those_that_every_library_got():
+    stored = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
+    for library in stored.values():
+        for case, chosen in peers_keys.CASES.items():
+            swept = {int(limit) for limit in library[case]["keys_of_limit"]}
+            assert swept == {*peers_keys.LIMITS, chosen.limit}
+            assert library[case]["keys_of_limit"][str(chosen.limit)] == library[case]["keys"]
+
+
 def test_the_picture_of_speed_shows_the_table():
     shown = read("images", "speed.svg")
     found = figures.speed()

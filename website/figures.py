@@ -64,6 +64,26 @@ def speed() -> dict[str, dict[str, float]]:
     return {row[0]: {name: float(row[at].split(" ")[0]) for at, name in columns} for row in rows}
 
 
+def keys() -> dict[str, dict[str, tuple[int, int]]]:
+    """For each table and library the keys at the common limit, and at the best one: `benches.peers_keys`."""
+    stored = json.loads((ROOT / "docs" / "images" / "peers_keys.json").read_text(encoding="utf-8"))
+    titles = {
+        "quotations": "594 lines, ε = 4, δ = 1e-5",
+        "text": "10,000 users, ε = 2, δ = 1e-6",
+    }
+    names = {
+        "dpsel": "dpsel", "opendp": "OpenDP", "pipelinedp": "PipelineDP", "pydp": "PyDP",
+        "smartnoise": "SmartNoise", "tumult": "Tumult",
+    }  # fmt: skip
+    return {
+        title: {
+            name: (stored[key][case]["keys"], max(stored[key][case]["keys_of_limit"].values()))
+            for key, name in names.items()
+        }
+        for case, title in titles.items()
+    }
+
+
 def needed() -> dict[str, Any]:
     """Users that an item needs for a release probability of 95 %, against each parameter."""
 

@@ -1,4 +1,4 @@
-"""Draws the pictures of the pages Learn and Understand from `docs/images/learn.json`, and that of speed.
+"""Draws the pictures of the pages Learn and Understand from `docs/images/learn.json`, of keys and of speed.
 
 python website/pictures.py            draws them from the numbers in the file
 python website/pictures.py --write    computes the numbers again, then draws
@@ -30,6 +30,7 @@ def main(words: list[str]) -> None:
         "svg.hashsalt": "dpsel", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11,
         "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     }  # fmt: skip
+    saved("keys", keys(figures.keys()))
     saved("speed", speed(figures.speed()))
     saved("selection-1-cliff", cliff(numbers["keep"]))
     saved("selection-2-weights", weights())
@@ -51,6 +52,25 @@ def axes_of(panels: int = 1, height: float = 3.6, **shared: bool) -> tuple[Figur
     """A figure with axes one above the other, of this height: on a phone its text can be read."""
     figure = Figure(figsize=(WIDTH, height * panels), layout="constrained")
     return figure, list(figure.subplots(panels, 1, squeeze=False, **shared).flat)
+
+
+def keys(found: dict[str, dict[str, tuple[int, int]]]) -> Figure:
+    """Keys of each library: one panel above the other, so that a phone shows them."""
+    figure = Figure(figsize=(5.2, 7.2), layout="constrained")
+    for axes, (title, libraries) in zip(figure.subplots(2, 1), found.items(), strict=True):
+        for place, (name, counts) in enumerate(libraries.items()):
+            dark, light = (BLUE, "#9fa8da") if name == "dpsel" else ("#616161", "#bdbdbd")
+            for shift, count, color in zip((-0.2, 0.2), counts, (dark, light), strict=True):
+                bar = axes.barh(place + shift, count, height=0.38, color=color)
+                axes.bar_label(bar, [f"{count:,}"], padding=4, fontsize=11)
+        axes.set_yticks(range(len(libraries)), list(libraries))
+        axes.invert_yaxis()
+        axes.set(title=title, xticks=[])
+        axes.margins(x=0.16)
+        axes.grid(visible=False)
+        axes.spines["bottom"].set_visible(False)
+    figure.supxlabel("keys released: dark with a limit of 20, light with the best limit", fontsize=11)
+    return figure
 
 
 def speed(found: dict[str, dict[str, float]]) -> Figure:
