@@ -3075,8 +3075,8 @@ MUTANTS = [
     Mutant(
         "the last rows of a thread are lost when the table goes to the disk",
         IN_ROWS + "contributions/refill.rs",
-        "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner) {",
-        "for open in self.open.get_mut().unwrap_or_else(PoisonError::into_inner).iter().skip(1) {",
+        "for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner) {",
+        "for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner).iter().skip(1) {",
         ("cargo:disk",),
     ),
     Mutant(

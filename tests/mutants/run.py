@@ -163,8 +163,8 @@ def located(mutant: Mutant) -> tuple[str, ...]:
 
 
 def unit_tests_fail(copy: Path, crate: str, test_filter: str) -> bool:
-    """Whether a unit test of the crate fails."""
-    command = ["cargo", "test", "--quiet", "-p", f"dpsel-{crate}", *BINDING, "--lib", test_filter]
+    """Whether a unit test of the crate fails. With `--tests`, and not `--lib`, no crate above it is built."""
+    command = ["cargo", "test", "--quiet", "-p", f"dpsel-{crate}", *BINDING, "--tests", test_filter]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
     )
