@@ -132,6 +132,7 @@ fn little(table: u64, threads: usize) -> Memory {
         coded: usize::MAX,
         straight: 200,
         written: 300,
+        block_rows: 1 << 8,
     }
 }
 

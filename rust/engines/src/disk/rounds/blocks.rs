@@ -8,12 +8,6 @@ use dpsel_rows::scratch::{Scratch, Slot, Slots};
 
 use crate::disk::threads::Stages;
 
-/// Rows of a block of users, about. A thread holds one block at a time.
-pub(super) const BLOCK_ROWS: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };
-/// Bytes of such a block and of its packed form, if each row is an item that one user alone keeps: such rows are the largest.
-pub(super) const BLOCK_BYTES: usize = 2 * BLOCK_ROWS * ROW_BYTES;
-const ROW_BYTES: usize = 40;
-
 /// Blocks in scratch.
 #[derive(Debug)]
 pub(super) struct DiskBlocks<'a, B> {

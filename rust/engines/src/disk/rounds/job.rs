@@ -5,7 +5,6 @@ use std::sync::Arc;
 use dpsel_exact::{Error, Result};
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
 
-use super::blocks::BLOCK_BYTES;
 use super::candidates::BYTES as FREQUENT;
 use super::item_codes::{BYTES as NUMBERED, Hashes};
 use crate::disk::reading::frequent;
@@ -46,7 +45,7 @@ impl Rounds<'_> {
         let before = control.held_memory();
         let counts = counts.ok_or(Error::Internal("rounds on the disk need user counts"))?;
         let is_scored = self.job.is_steered();
-        let block = if is_scored { BLOCK_BYTES } else { 0 };
+        let block = if is_scored { self.stages.memory.block_bytes() } else { 0 };
         let room = self.stages.memory.coded_beside(largest(&parts(&contributions)), block);
         let (above, bytes, held) =
             if is_scored { (1, NUMBERED, SCORED) } else { (self.job.frequent_above(), FREQUENT, PLAIN) };

@@ -9,7 +9,7 @@ use dpsel_exact::random::Digest;
 use dpsel_rows::runtime::memory::Growing;
 use dpsel_rows::scratch::Stored;
 
-use super::blocks::{BLOCK_ROWS, DiskBlocks};
+use super::blocks::DiskBlocks;
 use super::item_codes::{Hashes, Numbered};
 use super::job::Rounds;
 use crate::exchange::{BucketUsers, Decisions, Packed};
@@ -22,6 +22,8 @@ struct BlockWriter<'a> {
     hashes: &'a Hashes,
     numbered: &'a RwLock<Numbered>,
     written: &'a DiskBlocks<'a, UserBlock>,
+    /// Rows of a block, about.
+    rows: usize,
 }
 
 /// The buffers of one thread that puts users into blocks.
@@ -61,7 +63,7 @@ impl BlockWriter<'_> {
         bucket.each_user(|items, user, places, keyed| {
             let slot = |place: &u32| slots[*place as usize].ok_or(items[*place as usize]);
             filling.add((items, user, places), slot, keyed);
-            if filling.is_full(BLOCK_ROWS) { self.write(filling, packed) } else { Ok(()) }
+            if filling.is_full(self.rows) { self.write(filling, packed) } else { Ok(()) }
         })
     }
 
@@ -105,7 +107,8 @@ impl<'a> Rounds<'a> {
         let stages = self.stages;
         let numbered = RwLock::new(Numbered::new(&hashes, MOST_SHARED));
         let written = DiskBlocks::new(stages, self.scratch)?;
-        let blocks = BlockWriter { hashes: &hashes, numbered: &numbered, written: &written };
+        let rows = stages.memory.block_rows;
+        let blocks = BlockWriter { hashes: &hashes, numbered: &numbered, written: &written, rows };
         let filling = self.job.filling()?;
         let buffers = || WriterBuffers {
             bucket: BucketUsers::new(self.job.key()),

@@ -38,6 +38,11 @@ const MOST_BUCKETS: u32 = 1 << 17;
 const BUCKETS: [u32; 2] = [256, 1024];
 /// Rows of a piece of a bucket, at least about: the place of each piece is in memory.
 const PIECE: usize = 256;
+/// Rows of a block of users in scored rounds, at least and at most: smaller ones have many ranges of items, and larger ones
+/// gain nothing.
+const BLOCK_ROWS: [usize; 2] = if cfg!(test) { [1 << 8; 2] } else { [1 << 14, 1 << 17] };
+/// Bytes of a row in such a block and in its packed form, if it is an item that one user alone keeps: such rows are the largest.
+const BLOCK_ROW_BYTES: usize = 2 * 40;
 /// Limits from which large pages pay until rows go to scratch.
 const LARGE: usize = 512 << 20;
 
@@ -63,6 +68,8 @@ pub(in crate::disk) struct Memory {
     pub(in crate::disk) straight: usize,
     /// Bytes that a thread collects before it writes.
     pub(in crate::disk) written: usize,
+    /// Rows of a block of users in scored rounds, about. A thread holds one block at a time.
+    pub(in crate::disk) block_rows: usize,
 }
 
 impl Memory {
@@ -76,7 +83,7 @@ impl Memory {
         let summed = (limit / 8 / threads / SUM_BYTES).max(1);
         let reading = limit / 2 / threads;
         let straight = (reading / STRAIGHT_BYTES).clamp(1, MOST_STRAIGHT);
-        let [least, most] = BUCKETS;
+        let ([least, most], [least_rows, most_rows]) = (BUCKETS, BLOCK_ROWS);
         Self {
             limit: limit as u64,
             table,
@@ -88,6 +95,7 @@ impl Memory {
             coded: limit / 4 * 3,
             straight,
             written: (reading / 16).max(LEAST_WRITTEN),
+            block_rows: (limit / 32 / threads / BLOCK_ROW_BYTES).clamp(least_rows, most_rows),
         }
     }
 
@@ -102,6 +110,11 @@ impl Memory {
         let stage = self.limit.saturating_sub(held).clamp(self.limit / 8, self.stage.max(self.limit / 8));
         let threads = self.threads.min(index(stage * 2 / THREAD_BYTES as u64)).max(1);
         Self { stage, threads, rows: rows(index(stage) / threads), ..self }
+    }
+
+    /// Bytes of a block of users at most.
+    pub(in crate::disk) fn block_bytes(self) -> usize {
+        self.block_rows * BLOCK_ROW_BYTES
     }
 
     /// The bytes that items with codes may take while buckets of this many packed bytes are read, and each thread has a block
