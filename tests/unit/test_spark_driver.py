@@ -1,6 +1,8 @@
-"""How many sums the driver of Spark takes together. This needs no Spark."""
+"""How many sums the driver of Spark takes together, and what errors say. This needs no Spark."""
 
 from __future__ import annotations
+
+import traceback
 
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from dpsel import _core
 from dpsel.exceptions import MemoryLimitError
 from dpsel.spark import _driver
+from dpsel.spark._errors import own_errors
 
 
 def counts_of(users: list[int]) -> _core.ExchangePacked:
@@ -65,3 +68,31 @@ def test_the_refusal_names_what_helps_and_no_count() -> None:
         "users; start Spark with --conf spark.driver.maxResultSize=1g and a driver of twice as much memory, "
         "or do less"
     )
+
+
+def test_an_interrupt_has_no_frames_of_what_tasks_sent() -> None:
+    @own_errors
+    def run() -> None:
+        sent = "exact counts"
+        raise KeyboardInterrupt(sent)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        run()
+    assert (found.value.args, found.value.__context__) == ((), None)
+    assert [frame.name for frame in traceback.extract_tb(found.tb)][1:] == ["guarded"]
+
+
+def test_too_many_bytes_for_the_driver_name_the_setting() -> None:
+    """Spark says so in the text of an exception."""
+
+    @own_errors
+    def run() -> None:
+        raise RuntimeError(
+            "Total size of serialized results of 2 tasks is bigger than spark.driver.maxResultSize (1 KiB)"
+        )
+
+    with pytest.raises(
+        MemoryLimitError, match=r"exceeds spark\.driver\.maxResultSize; start Spark with a larger one"
+    ) as found:
+        run()
+    assert found.value.__context__ is None

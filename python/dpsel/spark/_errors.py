@@ -7,7 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from dpsel import exceptions
-from dpsel.exceptions import DataError, DpselError, DpselWarning
+from dpsel.exceptions import DataError, DpselError, DpselWarning, MemoryLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,7 @@ T = TypeVar("T")
 _LACKING: Final = re.compile(
     r"^ModuleNotFoundError: No module named '(dpsel|pyarrow|pandas|numpy)(?:\.[\w.]+)?'$", re.MULTILINE
 )
+_LIMIT: Final = "spark.driver.maxResultSize"
 _OWN: Final = re.compile(r"^dpsel\.exceptions\.(\w+): (.*)$", re.MULTILINE)
 
 
@@ -47,10 +48,13 @@ def own_errors(run: Callable[P, T]) -> Callable[P, T]:
         except (DpselError, DpselWarning):
             raise
         except CallersError as error:
-            raised: Exception = error.original
+            raised: BaseException = error.original
+        except KeyboardInterrupt:
+            # Frames of PySpark hold what tasks sent.
+            raised = KeyboardInterrupt()
         except Exception as error:  # noqa: BLE001 - whatever it is, its words may quote a value
             text = str(error)
-            raised = _own(text) or _lacking(text) or _foreign(error)
+            raised = _own(text) or _lacking(text) or _too_large(text) or _foreign(error)
         # Raised behind the handler: in it Python would chain the exception to this one, text and all.
         raise raised
 
@@ -74,6 +78,16 @@ def _lacking(text: str) -> DpselError | None:
     return DataError(
         f"Spark failed: the Python of its workers has no package {found[1]!r}; install it there, or let "
         "PYSPARK_PYTHON name a Python that has it"
+    )
+
+
+def _too_large(text: str) -> DpselError | None:
+    """Return an error that names the limit of what tasks send, if that ended a job."""
+    if _LIMIT not in text:
+        return None
+    return MemoryLimitError(
+        f"what tasks send to the driver exceeds {_LIMIT}; start Spark with a larger one, and with a driver of "
+        "twice as much memory"
     )
 
 

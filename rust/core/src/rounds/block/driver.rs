@@ -1,4 +1,4 @@
-//! The order of scored rounds: the one loop of all engines.
+//! The order of scored rounds: the one loop of memory and disk. Spark's driver asks it after each of its jobs.
 
 use dpsel_exact::{Error, Result};
 use dpsel_rows::runtime::Control;

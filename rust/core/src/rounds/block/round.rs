@@ -11,6 +11,9 @@ use crate::weighting::RoundAllowance;
 #[derive(Debug)]
 pub struct BlockRound {
     allowances: Vec<RoundAllowance>,
+    /// Whether the cap of each of them can limit a weight.
+    binding: Vec<bool>,
+    pub(super) is_first: bool,
     pub(super) scored: ScoredRound,
     pub(super) words: Words,
 }
@@ -23,8 +26,11 @@ impl BlockRound {
     pub fn new(calibration: &Calibration, number: u32, with_weights: bool, key: &ReleaseKey) -> Result<Self> {
         let (_, publish) = calibration.scoring().ok_or(Error::Internal("the rounds do not score"))?;
         let scored = ScoredRound::new(calibration, number, with_weights)?;
+        let allowances = publish.allowances().in_round(scored.share());
         Ok(Self {
-            allowances: publish.allowances().in_round(scored.share()),
+            binding: (0..allowances.len()).map(|place| publish.allowances().binds(place)).collect(),
+            is_first: number == 0,
+            allowances,
             scored,
             words: Words::new(key, Purpose::Noise, number),
         })
@@ -49,5 +55,10 @@ impl BlockRound {
     pub(super) fn allowance(&self, place: u8) -> &RoundAllowance {
         // Otherwise: a user of more items than any allowance is for.
         self.allowances.get(usize::from(place)).unwrap_or(&RoundAllowance::NOTHING)
+    }
+
+    /// Whether a cap can limit what one of the users with allowances at these places gives.
+    pub(super) fn binds(&self, places: &[u8]) -> bool {
+        places.iter().any(|place| self.binding.get(usize::from(*place)).is_some_and(|binds| *binds))
     }
 }

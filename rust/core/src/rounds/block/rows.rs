@@ -133,9 +133,21 @@ impl SharedRows {
         self.rows.is_empty()
     }
 
-    /// Whether all rows are of ranges below this one.
-    pub(super) fn are_below(&self, ranges: usize) -> bool {
-        self.ranges.last().is_none_or(|[range, _]| (*range as usize) < ranges)
+    /// Whether all rows are of slots below this one.
+    pub(super) fn are_below(&self, slots: usize) -> bool {
+        let Some((range, rows)) = by_range(&self.ranges).last() else { return true };
+        let left = slots.saturating_sub(range * RANGE);
+        left >= RANGE || left > 0 && self.rows[rows].iter().all(|row| row.place() < left)
+    }
+
+    /// Whether what is known of earlier rounds is what a round needs: nothing in the first one, and later what users gave, if
+    /// a cap `binds`. Damaged bytes may say something else, and caps and norms would not hold.
+    pub(super) fn are_ready(&self, is_first: bool, binds: bool) -> bool {
+        match self.given {
+            Given::Unknown => !binds,
+            Given::Nothing => binds && is_first,
+            Given::Equally(_) | Given::ByRow(_) => binds && !is_first,
+        }
     }
 
     /// Add the squared importances of all items to those of their users. Rows of items without importance leave, if there

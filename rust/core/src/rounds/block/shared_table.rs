@@ -51,6 +51,11 @@ impl SharedTable {
         known.map(|importance| importance.load(Ordering::Relaxed))
     }
 
+    /// How many items there are.
+    pub(super) fn number(&self) -> usize {
+        self.sums.len()
+    }
+
     /// The importances by range.
     pub(super) fn by_range(&self) -> &[[AtomicU16; RANGE]] {
         &self.importances

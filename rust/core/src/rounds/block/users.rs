@@ -73,7 +73,8 @@ impl<N: Copy + Default> UserBlock<N> {
         released: &mut Vec<Released<N>>,
     ) -> Result<()> {
         let importances = shared.by_range();
-        if !self.rows.are_below(importances.len()) {
+        let is_ready = self.rows.are_ready(round.is_first, round.binds(&self.allowances));
+        if !is_ready || !self.rows.are_below(shared.number()) {
             return Err(DAMAGED);
         }
         self.is_shorter |= self.rows.add_squares(importances, &mut self.squares);
@@ -188,12 +189,25 @@ mod tests {
     }
 
     #[test]
+    fn what_users_gave_fits_the_round() {
+        for (binds, mut block) in [false, true].map(|binds| (binds, block(binds))) {
+            assert!(block.rows.are_ready(true, binds) && !block.rows.are_ready(true, !binds));
+            assert_eq!(block.rows.are_ready(false, binds), !binds);
+            block.rows.give_at_least_once(3);
+            assert!(block.rows.are_ready(false, binds) && !block.rows.are_ready(false, !binds));
+            assert_eq!(block.rows.are_ready(true, binds), !binds);
+        }
+    }
+
+    #[test]
     fn other_slots_are_given_once() {
         let mut block = block(true);
         let mut slots: Vec<u32> = (0..).take(302).collect();
         (slots[7], slots[2], slots[300], slots[301]) = (1000, 0, 3, 999);
         block.renumber(&slots).unwrap();
-        assert!(block.rows.are_below(1000 / RANGE + 1) && !block.rows.are_below(1000 / RANGE));
+        assert!(
+            block.rows.are_below(1001) && !block.rows.are_below(1000) && !block.rows.are_below(3 * RANGE)
+        );
         let found: Vec<_> = block.rows.slots_and_users().collect();
         assert_eq!(found, [(3, 0), (0, 1), (1000, 0), (1000, 1), (999, 1)]);
         block.rows.give_at_least_once(3);

@@ -1,4 +1,4 @@
-//! The rounds, on what is in scratch: plain ones by `coded`, and scored ones by `scored`.
+//! The rounds, on what is in scratch: plain ones by `plain`, and scored ones by `scored`.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::job::ExchangeJob;
 use crate::exchange::wire::{Decisions, Packed, add_up, push_weight, unpack_weights};
 
 /// The least bytes of a packed weight.
-const WEIGHT: usize = size_of::<u128>() + 1;
+pub(super) const WEIGHT: usize = size_of::<u128>() + 1;
 
 /// The weights of a round that some tasks sent to the driver, and those of more tasks: one weight for each item.
 ///

@@ -5,7 +5,7 @@ use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
 use super::job::ExchangeJob;
-use super::plain_rounds::wipe;
+use super::plain_rounds::{WEIGHT, wipe};
 use crate::exchange::wire::{
     Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
 };
@@ -47,6 +47,9 @@ impl Steering {
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many users.
     pub fn take(&mut self, sent: &Packed) -> Result<()> {
         let Self { driver, sums, released, .. } = self;
+        if driver.is_none() {
+            make_room(sums, sent.bytes().len() / WEIGHT);
+        }
         each_part(sent.bytes(), |contents, part| match (contents, &mut *driver) {
             (PartContents::ByDigest, None) => unpack_weights(part, sums),
             (PartContents::ByCode, Some(driver)) => {
@@ -98,6 +101,16 @@ impl Steering {
         items.iter_mut().for_each(ItemBlock::begin);
         self.driver = Some(Driver::new(self.job.scored_rounds()?, shared, MemoryBlocks::new(items, 1, None)));
         Ok(digests)
+    }
+}
+
+/// Make room for more sums. Growing would leave a copy behind that is not wiped.
+fn make_room(sums: &mut Vec<(Digest, u64)>, more: usize) {
+    if sums.capacity() - sums.len() < more {
+        let mut larger = Vec::with_capacity((sums.len() + more).max(sums.len() * 2));
+        larger.extend_from_slice(sums);
+        wipe(sums);
+        *sums = larger;
     }
 }
 
