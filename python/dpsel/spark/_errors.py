@@ -86,7 +86,7 @@ def _too_large(text: str) -> DpselError | None:
     if _LIMIT not in text:
         return None
     return MemoryLimitError(
-        f"what tasks send to the driver exceeds {_LIMIT}; start Spark with a larger one, and with a driver of "
+        f"what tasks send to the driver exceeds {_LIMIT}; start Spark with a larger one, and a driver of "
         "twice as much memory"
     )
 
