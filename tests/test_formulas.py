@@ -163,7 +163,13 @@ def anchors(page: Path) -> set[str]:
     return {slug(heading) for heading in HEADING.findall(text)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+#: The longest page.
+LONG = {"release_curves": [pytest.mark.long("hundreds of formulas")]}
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem, marks=LONG.get(page.stem, [])) for page in PAGES]
+)
 def test_every_formula_parses(page) -> None:
     found = {formula: faults(formula) for formula in dict.fromkeys(formulas(page))}
     assert {formula: wrong for formula, wrong in found.items() if wrong} == {}

@@ -168,6 +168,7 @@ def test_the_report_has_the_witness_in_every_form(tmp_path) -> None:
     assert finding["event"] == finding["witness"]["event"]
 
 
+@pytest.mark.long("a whole audit")
 def test_progress_is_told() -> None:
     said = []
     dpsel.audit_callable(

@@ -113,6 +113,7 @@ def test_a_result_is_printed_where_nobody_reads_messages(command, closed, folder
     assert printed.stdout
 
 
+@pytest.mark.long("starts every command twice")
 @pytest.mark.parametrize("command", TO_FILES)
 @pytest.mark.parametrize("closed", ["<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
 def test_a_result_in_a_file_needs_no_stream(command, closed, folder) -> None:

@@ -63,7 +63,7 @@ def test_the_output_is_not_the_database(dpsel_run, folder):
 WRONG = {
     "both": (("rows.csv", "--sql", QUERY), "leave PATHS out"),
     "neither": ((), "name the files to read, or give --sql"),
-    "format": (("--sql", QUERY, "--format", "csv"), "leave --format and the options of text files out"),
+    "format": (("--sql", QUERY, "--format", "csv"), "leave --format out"),
     "database": (("--database", "rows.csv", "rows.csv"), "give --sql as well"),
     "syntax": (("--sql", "SELEC user"), 'syntax error at or near "SELEC"'),
     "table": (("--sql", "SELECT user, item FROM nowhere"), "nowhere does not exist"),

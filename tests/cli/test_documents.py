@@ -34,8 +34,19 @@ ELSEWHERE = {
 }
 
 
+#: Pages whose examples audit, or run every command.
+LONG = ("audit.md", "command-line.md")
+
+
 @pytest.mark.parametrize(
-    "path", [path for path in DOCUMENTS if examples(path) and path not in ELSEWHERE], ids=named
+    "path",
+    [
+        pytest.param(
+            path, id=named(path), marks=[pytest.mark.long("many commands")] if path.name in LONG else []
+        )
+        for path in DOCUMENTS
+        if examples(path) and path not in ELSEWHERE
+    ],
 )
 @pytest.mark.usefixtures("folder")
 def test_examples_run_in_order(path, dpsel_run):

@@ -291,6 +291,7 @@ def test_no_unselected_item_leaves(curve_case) -> None:
         assert b"unselected" not in form
 
 
+@pytest.mark.long("a large table")
 @pytest.mark.shared_data
 def test_sips_by_curve_on_imdb(shared_data) -> None:
     """Published DP-SIPS releases 7,740 at the same (epsilon, delta). Fixed keys: 10,316 is close."""

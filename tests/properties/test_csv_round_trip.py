@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 import zstandard
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ def forms(draw):
     return dpsel.Csv(delimiter=delimiter, header=draw(st.booleans()), quote=quote, escape=escape)
 
 
+@pytest.mark.long("a file written and read back for each of 150 examples")
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     form=forms(),

@@ -41,6 +41,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.long("starts a process for each moment")
 @pytest.mark.parametrize("times", [5, pytest.param(60, marks=pytest.mark.slow)])
 def test_ctrl_c_at_any_moment(times, tmp_path):
     moments = random.Random(times)

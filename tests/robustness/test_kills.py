@@ -45,6 +45,7 @@ def check_whole(folder: Path) -> None:
         assert pyarrow.parquet.read_table(folder / "items.parquet").num_rows == ITEMS
 
 
+@pytest.mark.long("starts a process for each kill")
 @pytest.mark.parametrize("kills", KILLS)
 def test_kill_while_writing(kills, tmp_path):
     moments = random.Random(kills)

@@ -15,6 +15,7 @@ import dpsel
 from children import finish, start
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
+pytestmark = pytest.mark.long("jobs that outgrow memory")
 KEY = bytes(range(32))
 LIMIT = 64 << 20
 OPTIONS = {

@@ -19,6 +19,8 @@ import children
 import dpsel
 from dpsel.exceptions import FileError, ScratchWarning
 
+pytestmark = pytest.mark.long("jobs that outgrow memory")
+
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at open files in /proc")
 LIMIT = 64 << 20
 BATCHES, ROWS = 24, 20_000

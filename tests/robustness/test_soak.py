@@ -19,6 +19,7 @@ sys.exit(not outcome.good)
 """
 
 
+@pytest.mark.long("many jobs in one process")
 @pytest.mark.parametrize("jobs", [150, pytest.param(6000, marks=pytest.mark.slow)])
 def test_random_jobs_without_growth(jobs) -> None:
     script = SCRIPT.format(folder=str(Path(__file__).parent), jobs=jobs)

@@ -41,6 +41,7 @@ def opened(request, tmp_path):
     )
 
 
+@pytest.mark.long("hundreds of payments from a file")
 @pytest.mark.parametrize("case", WRITTEN)
 def test_parts_add_up_to_the_total_that_people_write(opened, case):
     total, part, times = WRITTEN[case]

@@ -20,7 +20,13 @@ MODULES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", MODULES)
+#: Their examples are whole audits.
+LONG = [pytest.mark.long("audits")]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=LONG if "auditing" in name else []) for name in MODULES]
+)
 def test_examples_run(name):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
     found = doctest.testmod(importlib.import_module(name), optionflags=flags)

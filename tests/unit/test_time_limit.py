@@ -18,7 +18,7 @@ sys.path.insert(0, {str(Path(time_limit.__file__).parent)!r})
 import time_limit
 from time_limit import pytest_runtest_call
 
-time_limit.LONGEST = 0.2
+time_limit.LONGEST = 0.1
 """
 TEST = """
 import subprocess
@@ -59,7 +59,7 @@ def outcomes(pytester, monkeypatch):
 def test_a_test_that_takes_longer_fails_with_its_time(outcomes) -> None:
     result = outcomes("busy()")
     result.assert_outcomes(failed=1)
-    result.stdout.re_match_lines([r".*took 0\.[4-9] s of processor time, and .* has 0\.2 s"])
+    result.stdout.re_match_lines([r".*took 0\.[4-9] s of processor time, and .* has 0\.1 s"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="times of child processes are not known there")
