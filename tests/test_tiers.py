@@ -75,6 +75,12 @@ def test_ci_runs_both_tiers_of_a_change(words) -> None:
     assert constant("nox.options.tags") == ["commit"]
 
 
+def test_readme_has_the_two_commands_on_lines_of_their_own() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    commands = [line.split("#")[0].strip() for line in lines if line.startswith("python3 ")]
+    assert commands == ["python3 run.py demo", "python3 run.py test"]
+
+
 def test_all_planted_bugs_are_in_the_shards_of_a_night() -> None:
     shards = re.findall(r"-s mutants -- --shard (\d+)/(\d+)", WORKFLOWS)
     assert shards == [(str(place + 1), str(len(shards))) for place in range(len(shards))]
