@@ -132,9 +132,11 @@ def through(pipe, data):
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damage_in_a_pipe_is_refused_alike(tea, name, tmp_path) -> None:
     pipe, target = tmp_path / name, tmp_path / f"out_{name}"
-    os.mkfifo(pipe)
     refused = []
     for read in (selected, lambda source: tea.filter_file(source, target, item="item")):
+        # A new one: whoever read the one before may not have closed it yet, and would take what is written now.
+        pipe.unlink(missing_ok=True)
+        os.mkfifo(pipe)
         thread = threading.Thread(target=through, args=(pipe, DAMAGED[name]))
         thread.start()
         refused.append(words(lambda read=read: read(pipe)))
