@@ -1225,6 +1225,20 @@ MUTANTS = [
         ("cargo:spread", REFERENCE),
     ),
     Mutant(
+        "a block of the first round is taken in a later one",
+        CORE + "rounds/block/rows.rs",
+        "Given::Nothing => binds && is_first,",
+        "Given::Nothing => binds,",
+        ("cargo:rounds",),
+    ),
+    Mutant(
+        "rows of slots beyond the last item are taken",
+        CORE + "rounds/block/rows.rs",
+        "self.rows[rows].iter().all(|row| row.place() < left)",
+        "!self.rows[rows].is_empty()",
+        ("cargo:rounds",),
+    ),
+    Mutant(
         "rows that move up leave behind what they gave",
         CORE + "rounds/block/rows.rs",
         "drifts[left] = drifts[at]",
