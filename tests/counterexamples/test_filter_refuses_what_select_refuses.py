@@ -134,7 +134,7 @@ def test_damage_in_a_pipe_is_refused_alike(tea, name, tmp_path) -> None:
     pipe, target = tmp_path / name, tmp_path / f"out_{name}"
     refused = []
     for read in (selected, lambda source: tea.filter_file(source, target, item="item")):
-        # A new one: whoever read the one before may not have closed it yet, and would take what is written now.
+        # A new one: the reader of the one before may still have it open, and would take what is written now.
         pipe.unlink(missing_ok=True)
         os.mkfifo(pipe)
         thread = threading.Thread(target=through, args=(pipe, DAMAGED[name]))
