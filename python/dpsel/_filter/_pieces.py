@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["kept", "labelled", "plain_type"]
 
@@ -12,18 +15,26 @@ def kept(table: Any, mask: Any) -> Any:
     """Return the rows of a pyarrow table for which the mask is true."""
     import pyarrow as pa
 
-    try:
-        return table.filter(mask)
-    except pa.ArrowNotImplementedError:
+    def by_column() -> Any:
         columns = [_kept(pa, column, mask) for column in table.columns]
         return pa.Table.from_arrays(columns, schema=table.schema)
 
+    return _where_arrow_can(lambda: table.filter(mask), by_column)
+
+
+def _where_arrow_can(whole: Callable[[], Any], pieces: Callable[[], Any]) -> Any:
+    """Return what pyarrow makes of a whole column, or of its pieces if it has no function for the type."""
+    import pyarrow as pa
+
+    try:
+        return whole()
+    except pa.ArrowNotImplementedError:
+        return pieces()
+
 
 def _kept(pa: Any, column: Any, mask: Any) -> Any:
-    try:
-        return column.filter(mask)
-    except pa.ArrowNotImplementedError:
-        return _joined(pa, column, mask.fill_null(fill_value=False), None)
+    stays = mask.fill_null(fill_value=False)
+    return _where_arrow_can(lambda: column.filter(mask), lambda: _joined(pa, column, stays, None))
 
 
 def plain_type(kind: Any) -> Any:
@@ -58,10 +69,9 @@ def labelled(column: Any, mask: Any, label: Any) -> Any:
         values = labelled(storage, mask, label)
         chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
         return pa.chunked_array([pa.ExtensionArray.from_storage(kind, chunk) for chunk in chunks], kind)
-    try:
-        return pc.if_else(stays, column, label)
-    except pa.ArrowNotImplementedError:
-        return _joined(pa, column, stays, label.as_py())
+    return _where_arrow_can(
+        lambda: pc.if_else(stays, column, label), lambda: _joined(pa, column, stays, label.as_py())
+    )
 
 
 def _joined(pa: Any, column: Any, mask: Any, label: Any) -> Any:
