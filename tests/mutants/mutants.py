@@ -376,7 +376,7 @@ MUTANTS = [
     ),
     Mutant(
         "a job in memory says that it works from disk",
-        IN_ROWS + "runtime/control.rs",
+        IN_ROWS + "runtime/progress.rs",
         "self.on_disk.load(Ordering::Relaxed)",
         "self.has_read.load(Ordering::Relaxed)",
         ("cargo:control",),
@@ -713,7 +713,7 @@ MUTANTS = [
     ),
     Mutant(
         "only the reading is progress",
-        IN_ROWS + "runtime/control.rs",
+        IN_ROWS + "runtime/progress.rs",
         "size.saturating_mul(phases + 1)",
         "size.saturating_mul(phases.min(0) + 1)",
         ("cargo:control", "tests/interop/test_progress.py"),

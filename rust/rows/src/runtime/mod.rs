@@ -6,9 +6,11 @@ mod leftovers;
 pub mod memory;
 pub mod panics;
 pub mod parallel;
+mod progress;
 mod remembered;
 mod small_pages;
 
-pub use control::{Control, PHASES, Phase, Progress, REMOVING, TALLIED, Tally, WEIGHING};
+pub use control::Control;
 pub use leftovers::Leftovers;
+pub use progress::{PHASES, Phase, Progress, REMOVING, TALLIED, Tally, WEIGHING};
 pub use remembered::Remembered;
