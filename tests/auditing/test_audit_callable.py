@@ -98,6 +98,7 @@ def test_copies_are_samples() -> None:
 
 @pytest.mark.slow
 @pytest.mark.statistical
+@pytest.mark.filterwarnings("ignore::dpsel.WeakGuaranteeWarning")  # a large delta shows more
 def test_our_own_selection_stands_as_a_callable() -> None:
     def select(rows):
         return dpsel.select_partitions(
