@@ -182,14 +182,16 @@ def test_other_tables_and_null_users(spark, local) -> None:
 )
 def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None:
     from dpsel import _core
-    from dpsel._request import request_of_rows
+    from dpsel._request import columns_of, request_of_rows
+    from dpsel.spark import _packed
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._sharing import shared
     from dpsel.spark._steps import Steps
 
     local = table(rows(40, 30))
+    columns = columns_of("user", "item")
     request = request_of_rows(
-        ["user", "item"],
+        columns,
         k=3,
         privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
         mechanism=mechanism,
@@ -201,7 +203,7 @@ def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None
     )
     job = _core.ExchangeTopK(request.json, local.schema).job
     with shared(spark, None) as seal:
-        flow = Dataflow(spark.createDataFrame(local), ["user", "item"], job, seal, 4, Steps(None, request))
+        flow = Dataflow(spark.createDataFrame(local), columns, job, seal, 4, Steps(None, request))
         with flow.contributions() as contributions:
-            found = contributions.where("partition < 0").count()
+            found = _packed.not_of_users(contributions).count()
     assert bool(found) == counted

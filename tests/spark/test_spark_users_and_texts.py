@@ -10,7 +10,6 @@ from spark_support import rows
 
 import dpsel
 import dpsel.spark
-from dpsel.exceptions import InvalidParameterError
 from support import KEY
 
 pytestmark = pytest.mark.spark
@@ -62,11 +61,3 @@ def test_ngrams_of_a_selection_and_of_a_top_k(frame, local, options) -> None:
     top = dpsel.spark.select_top_k(frame, **on_spark, **TOP_K, **arguments)
     assert top.to_local().to_pylist() == dpsel.select_top_k(local, **TOP_K, **arguments).to_pylist()
     assert len(top.to_local()) > 0
-
-
-def test_a_function_and_a_limit_from_the_data_are_refused(frame) -> None:
-    with pytest.raises(InvalidParameterError, match="for a Spark DataFrame, got a function"):
-        dpsel.spark.select_partitions(frame, user="id", item="text", tokenizer=str.split, **SELECT)
-    limited = SELECT | {"max_items_per_user": dpsel.Quantile(0.9)}
-    with pytest.raises(InvalidParameterError, match="is not there on a cluster"):
-        dpsel.spark.select_partitions(frame, user="id", item="text", **limited)

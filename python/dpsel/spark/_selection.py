@@ -172,7 +172,10 @@ def _run(
             looks_up, numbers = selection.looks_up(schema), None
             known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
             if selection.is_counted:
-                counted = flow.released_set(contributions, released.followed_by(public))
+                is_known = looks_up and not len(public)  # Then one join serves names and numbers.
+                counted = (
+                    known if is_known else flow.released_set(contributions, released.followed_by(public))
+                )
                 numbers = flow.noisy_counts(contributions, counted)
         made = selection.publish(flow.names(known), released, numbers, schema, reason)
     steps.end()
