@@ -193,10 +193,8 @@ impl Decider {
     }
 
     /// Whether an item in its first state, before any round, is released with this weight.
-    ///
-    /// The exchange passes an upper bound of the weight: a larger weight is released wherever a smaller one is.
     #[must_use]
-    pub fn releases(&self, weight: u64, word: u128) -> bool {
+    pub(super) fn releases(&self, weight: u64, word: u128) -> bool {
         match self.decide(ItemState::default(), weight, word) {
             ItemOutcome::Released(_) => true,
             ItemOutcome::Abandoned | ItemOutcome::Kept(_) => false,

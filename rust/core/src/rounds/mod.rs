@@ -42,4 +42,4 @@ pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
 pub use select::{bytes, select_rounds};
 pub use selection::{Released, Selected};
-pub use turns::{Deciding, Turns};
+pub use turns::{Deciding, Turn, Turns};

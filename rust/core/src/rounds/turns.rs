@@ -1,6 +1,7 @@
 //! The order of rounds, which every engine asks for its next one: what is weighed, and who decides it.
 
 use dpsel_exact::Result;
+use dpsel_exact::numeric::UNIT;
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
 
 use super::calibration::{Calibration, Round};
@@ -23,7 +24,9 @@ pub struct Turn<'a> {
     turns: Turns<'a>,
     /// Its number, counted from 0.
     pub number: u32,
+    /// What is weighed, and the rule that decides.
     pub round: &'a Round,
+    /// Whether no round follows.
     pub is_last: bool,
 }
 
@@ -97,6 +100,24 @@ impl Deciding {
             }
         }
         Ok(())
+    }
+
+    /// Hand out the place of each item that the round would release if so many users gave it one unit each.
+    ///
+    /// No user gives more, and a larger weight is released wherever a smaller one is. So other items need not be weighed.
+    pub fn each_possible(
+        &self,
+        items: &[Digest],
+        users: impl Iterator<Item = u32>,
+        possible: impl FnMut(usize),
+    ) {
+        let mut words = vec![0; items.len()];
+        self.words.fill(items, &mut words);
+        let releases = |(users, word)| {
+            self.decider.releases((u64::from(users) * UNIT).saturating_sub(self.lowered), word)
+        };
+        let found = (0..).zip(users.zip(words)).filter(|(_, given)| releases(*given));
+        found.map(|(place, _)| place).for_each(possible);
     }
 
     /// A noisy weight as it is published.

@@ -1,12 +1,13 @@
 //! The stages in one process: the same release as the local engine's.
 
+use std::iter::repeat;
 use std::num::NonZeroU32;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
-use dpsel_core::rounds::Decider;
+use dpsel_core::rounds::Deciding;
 use dpsel_core::task::{Request, SelectRequest, select_partitions};
-use dpsel_exact::random::{Digest, Words};
+use dpsel_exact::random::Digest;
 use dpsel_rows::runtime::Control;
 use proptest::prelude::*;
 
@@ -14,7 +15,6 @@ use self::simulation::*;
 use super::rows::Chances;
 use super::wire::{Dictionaries, bucketed_values, take_items};
 use super::*;
-use dpsel_exact::numeric::UNIT;
 
 pub(crate) mod caps;
 mod counts;
@@ -137,17 +137,19 @@ fn long_reserves_move_up_in_their_order() {
 fn candidates_are_those_of_any_round() {
     let schema: Schema = table(&[]).schema().as_ref().clone();
     let selection = Selection::new(request_with(MECHANISMS[5], 0.3, 9, false), &schema, key()).unwrap();
-    let deciders = || selection.job().deciders().unwrap();
+    let turns = selection.job().turns().unwrap();
+    let deciding = || -> Vec<Deciding> { turns.each().map(|turn| turn.deciding().unwrap()).collect() };
     let items: Vec<Digest> = (0..3000).map(Digest).collect();
     let by_round = |users: u32| -> Vec<Vec<bool>> {
-        let releases = |(decider, words): &(Decider, Words), item: &Digest| {
-            decider.releases(u64::from(users) * UNIT, words.word(*item))
-        };
-        deciders().iter().map(|round| items.iter().map(|item| releases(round, item)).collect()).collect()
+        let mut found = vec![vec![false; items.len()]; deciding().len()];
+        for (found, round) in found.iter_mut().zip(deciding()) {
+            round.each_possible(&items, repeat(users), |place| found[place] = true);
+        }
+        found
     };
     let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
     let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
-    let (chances, counts) = (Chances::new(deciders()), UserCounts::unpack(users, &[]).unwrap());
+    let (chances, counts) = (Chances::new(deciding()), UserCounts::unpack(users, &[]).unwrap());
     let rounds = by_round(users);
     for (at, found) in chances.most_users(&items, &counts).into_iter().enumerate() {
         assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use dpsel_core::counting::CountNoise;
-use dpsel_core::rounds::{BlockFiller, BlockRound, Decider, Deciding, Lowered, Round, Turns};
+use dpsel_core::rounds::{BlockFiller, BlockRound, Deciding, Lowered, Turn, Turns};
 use dpsel_core::task::JobSpec;
-use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
+use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::RowOrder;
 
@@ -126,19 +126,7 @@ impl ExchangeJob {
     /// # Errors
     /// A rule that cannot be made ready.
     pub(crate) fn chances(&self) -> Result<Chances> {
-        Ok(Chances::new(self.deciders()?))
-    }
-
-    /// The decider and the noise of every round, without noisy weights.
-    pub(in crate::exchange) fn deciders(&self) -> Result<Vec<(Decider, Words)>> {
-        let rounds = (0_u32..).take(self.spec.calibration.rounds.len());
-        rounds.map(|number| self.decider(number, false)).collect()
-    }
-
-    /// The decider and the noise of a round.
-    fn decider(&self, round: u32, with_weights: bool) -> Result<(Decider, Words)> {
-        let decider = Decider::new(&self.spec.calibration, round, with_weights)?;
-        Ok((decider, Words::new(&self.key, Purpose::Noise, round)))
+        Ok(Chances::new(self.turns()?.each().map(Turn::deciding).collect::<Result<_>>()?))
     }
 
     /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
@@ -147,8 +135,8 @@ impl ExchangeJob {
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready.
     pub fn weigh(&self, number: u32, released: ReleasedSet) -> Result<Weigh> {
-        let decider = self.decider(number, false)?;
-        Ok(Weigh::new(self.spec.kept()?, self.round(number)?, decider, released))
+        let turn = self.turn(number)?;
+        Ok(Weigh::new(self.spec.kept()?, turn.round, turn.deciding()?, released))
     }
 
     /// What decides whole weights of a round, counted from 0.
@@ -156,7 +144,12 @@ impl ExchangeJob {
     /// # Errors
     /// A round that does not exist; a rule that cannot be made ready; as [`ExchangeJob::turns`].
     pub(super) fn deciding(&self, round: u32) -> Result<Deciding> {
-        self.turns()?.turn(round).ok_or(NO_ROUND)?.deciding()
+        self.turn(round)?.deciding()
+    }
+
+    /// A round in its turn, counted from 0.
+    fn turn(&self, number: u32) -> Result<Turn<'_>> {
+        self.turns()?.turn(number).ok_or(NO_ROUND)
     }
 
     /// The order of the rounds.
@@ -288,9 +281,5 @@ impl ExchangeJob {
     /// A stage on users, whose items stand in an order.
     fn gather<T: OnUsers>(&self, stage: T, order: RowOrder) -> Gather<T> {
         Gather::new(stage, &self.key, order, self.rows_together)
-    }
-
-    fn round(&self, round: u32) -> Result<&Round> {
-        self.spec.calibration.rounds.get(round as usize).ok_or(NO_ROUND)
     }
 }

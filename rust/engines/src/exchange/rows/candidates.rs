@@ -4,33 +4,26 @@
 //! task can check that, because the noise is a function of the item. Most items have few users, and hardly any of these
 //! are candidates, so they need not move.
 
-use dpsel_core::rounds::Decider;
-use dpsel_exact::random::{Digest, Words};
+use dpsel_core::rounds::Deciding;
+use dpsel_exact::random::Digest;
 
 use crate::exchange::wire::UserCounts;
-use dpsel_exact::numeric::UNIT;
 
 /// What the rounds can release.
 #[derive(Debug)]
-pub(crate) struct Chances {
-    rounds: Vec<(Decider, Words)>,
-}
+pub(crate) struct Chances(Vec<Deciding>);
 
 impl Chances {
-    /// `rounds` has the decider and the noise of every round.
-    pub(crate) fn new(rounds: Vec<(Decider, Words)>) -> Self {
-        Self { rounds }
+    /// Those of all rounds.
+    pub(crate) fn new(rounds: Vec<Deciding>) -> Self {
+        Self(rounds)
     }
 
     /// Whether some round would release each item if so many users gave it a unit.
     pub(crate) fn can_release(&self, items: &[Digest], users: &[u32]) -> Vec<bool> {
         let mut found = vec![false; items.len()];
-        let mut drawn = vec![0; items.len()];
-        for (decider, words) in &self.rounds {
-            words.fill(items, &mut drawn);
-            for ((found, users), word) in found.iter_mut().zip(users).zip(&drawn) {
-                *found = *found || can_release(decider, *users, *word);
-            }
+        for round in &self.0 {
+            round.each_possible(items, users.iter().copied(), |place| found[place] = true);
         }
         found
     }
@@ -41,9 +34,4 @@ impl Chances {
         let found = self.can_release(items, &users);
         found.into_iter().zip(users).map(|(found, users)| found.then_some(users)).collect()
     }
-}
-
-/// Whether a round can release an item of this number of users.
-pub(super) fn can_release(decider: &Decider, users: u32, word: u128) -> bool {
-    decider.releases(u64::from(users) * UNIT, word)
 }

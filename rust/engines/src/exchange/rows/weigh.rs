@@ -2,13 +2,12 @@
 
 use arrow_array::RecordBatch;
 use dpsel_core::bounding::ItemSet;
-use dpsel_core::rounds::{Decider, Round};
+use dpsel_core::rounds::{Deciding, Round};
 use dpsel_exact::Result;
 use dpsel_exact::accounting::L0Bound;
-use dpsel_exact::random::{Digest, Words};
+use dpsel_exact::random::Digest;
 use dpsel_rows::contributions::ItemCode;
 
-use super::candidates::can_release;
 use super::pruned_users::{CandidateSums, PackedPruned};
 use super::weights::Weights;
 use crate::exchange::stage::Stage;
@@ -23,8 +22,7 @@ pub struct Weigh {
     bound: u32,
     /// The items that earlier rounds released.
     released: ReleasedSet,
-    decider: Decider,
-    words: Words,
+    deciding: Deciding,
     weights: Weights,
     /// Sums that wait before they are added up. If hardly any go away, twice as many wait.
     full: usize,
@@ -32,15 +30,10 @@ pub struct Weigh {
 }
 
 impl Weigh {
-    /// `decider` and `words` are the rule and the noise of the round. `released` has the items of the rounds before.
-    pub(crate) fn new(
-        bound: L0Bound,
-        round: &Round,
-        (decider, words): (Decider, Words),
-        released: ReleasedSet,
-    ) -> Self {
+    /// `released` has the items of the rounds before.
+    pub(crate) fn new(bound: L0Bound, round: &Round, deciding: Deciding, released: ReleasedSet) -> Self {
         let (bound, weights) = (bound.get(), Weights::new(round));
-        Self { bound, released, decider, words, weights, full: MOST, sums: Vec::new() }
+        Self { bound, released, deciding, weights, full: MOST, sums: Vec::new() }
     }
 
     /// Add the weights of items that the round can release.
@@ -58,13 +51,13 @@ impl Weigh {
     /// Keep the sums of items that the round can release. A sum of 0 would only take up space on the way.
     fn keep_possible(&mut self, dictionary: &[(Digest, u32)], sums: &[u64]) {
         let digests: Vec<Digest> = dictionary.iter().map(|(item, _)| *item).collect();
-        let mut drawn = vec![0; digests.len()];
-        self.words.fill(&digests, &mut drawn);
-        for ((&(item, users), &sum), word) in dictionary.iter().zip(sums).zip(drawn) {
-            if sum > 0 && can_release(&self.decider, users, word) {
-                self.sums.push((item, sum));
+        let users = dictionary.iter().map(|(_, users)| *users);
+        let Self { deciding, sums: kept, .. } = self;
+        deciding.each_possible(&digests, users, |place| {
+            if sums[place] > 0 {
+                kept.push((digests[place], sums[place]));
             }
-        }
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use dpsel_core::counting::CountedUsers;
 use dpsel_exact::accounting::L0Bound;
+use dpsel_exact::numeric::UNIT;
 
 use super::*;
 use crate::exchange::wire::unpack_weights;
