@@ -2444,14 +2444,14 @@ MUTANTS = [
     ),
     Mutant(
         "a budget that may be overspent once",
-        "python/dpsel/budget/_budget.py",
+        "python/dpsel/budget/_sums.py",
         "if amount > left[name]:",
         "if left[name] <= 0:",
         (BUDGET,),
     ),
     Mutant(
         "deltas of zCDP are not composed",
-        "python/dpsel/budget/_budget.py",
+        "python/dpsel/budget/_sums.py",
         "self._composed(name, spent[name], amount) for name",
         "max(spent[name], amount) for name",
         (BUDGET,),
