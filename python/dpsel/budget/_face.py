@@ -18,8 +18,9 @@ __all__ = ["face_of", "latest", "page_of"]
 #: A column that can be read, with margins; on a narrow screen the table scrolls by itself.
 _STYLE: Final = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1b1b}"
-    "table{border-collapse:collapse;display:block;overflow-x:auto}"
-    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "table{border-collapse:collapse}"
+    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top;"
+    "white-space:nowrap}td:nth-child(3){white-space:normal;min-width:10em}"
     "code{overflow-wrap:anywhere}"
 )
 
