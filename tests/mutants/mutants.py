@@ -1795,6 +1795,13 @@ MUTANTS = [
         ("tests/unit/test_faces.py",),
     ),
     Mutant(
+        "a plan counts users of long lists by their mean share",
+        "python/dpsel/planning/_kept.py",
+        "far = _FAR * sqrt(mean * (1 - share)) + _FURTHER",
+        "far = 0",
+        ("tests/unit/test_plan.py",),
+    ),
+    Mutant(
         "labels of a plot that touch in axes that were given",
         "python/dpsel/release/_draw.py",
         "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
