@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import cycle
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,7 +58,8 @@ def draw(
     """
     drawn = [replace(curve, label=fill(curve.label, _LABEL)) for curve in curves]
     axes = new_axes(ax, _HEIGHT + _LINE * sum(curve.label.count("\n") + 1 for curve in drawn))
-    for curve, (colour, dash) in zip(drawn, cycle(STYLES)):
+    for place, curve in enumerate(drawn):
+        colour, dash = _style(place)
         style = {"color": colour, "linestyle": dash} if curve.style == "-" else {}
         axes.plot(curve.x, curve.y, *([] if style else [curve.style]), label=curve.label, **style)
     axes.set_xlabel(labels[0])
@@ -67,6 +67,12 @@ def draw(
     if limits is not None:
         axes.set_ylim(*limits)
     return finished(axes, path, own=ax is None)
+
+
+def _style(place: int) -> tuple[str, Any]:
+    """Return the colour of a curve, and a dash that no other curve of this colour has."""
+    turns, at = divmod(place, len(STYLES))
+    return STYLES[at][0], STYLES[(at + turns) % len(STYLES)][1]
 
 
 def finished(axes: Any, path: str | os.PathLike[str] | None, *, own: bool) -> Any:

@@ -79,7 +79,7 @@ class Face:
         """Return it for a notebook."""
         table = html_table(self.head, self.rows) if self.rows else ""
         # Notebooks take what is between dollar signs for a formula.
-        start = '<div class="tex2jax_ignore mathjax_ignore">'
+        start = '<div class="tex2jax_ignore mathjax_ignore" style="overflow-wrap:anywhere">'
         return f"{start}{_paragraph(self.above)}{table}{_paragraph(self.below)}</div>"
 
 
@@ -180,11 +180,13 @@ def text_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 
 def html_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Return a table for a page or a notebook."""
+    """Return a table for a page or a notebook, which scrolls by itself where it is too wide."""
     import html
 
     def line(cells: Sequence[str], tag: str) -> str:
         shown = (f"<{tag}>{html.escape(one_line(cell))}</{tag}>" for cell in cells)
         return f"<tr>{''.join(shown)}</tr>"
 
-    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in body)}</table>"
+    rows = f"{line(head, 'th')}{''.join(line(row, 'td') for row in body)}"
+    # Words stay whole, and the attribute gives way to the style of a notebook.
+    return f'<div style="overflow-x:auto;overflow-wrap:normal"><table cellpadding="4">{rows}</table></div>'

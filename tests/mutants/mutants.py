@@ -1795,6 +1795,13 @@ MUTANTS = [
         ("tests/unit/test_faces.py",),
     ),
     Mutant(
+        "a plan counts users of long lists by their mean share",
+        "python/dpsel/planning/_kept.py",
+        "far = _FAR * sqrt(mean * (1 - share)) + _FURTHER",
+        "far = 0",
+        ("tests/unit/test_plan.py",),
+    ),
+    Mutant(
         "labels of a plot that touch in axes that were given",
         "python/dpsel/release/_draw.py",
         "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
@@ -2444,14 +2451,14 @@ MUTANTS = [
     ),
     Mutant(
         "a budget that may be overspent once",
-        "python/dpsel/budget/_budget.py",
+        "python/dpsel/budget/_sums.py",
         "if amount > left[name]:",
         "if left[name] <= 0:",
         (BUDGET,),
     ),
     Mutant(
         "deltas of zCDP are not composed",
-        "python/dpsel/budget/_budget.py",
+        "python/dpsel/budget/_sums.py",
         "self._composed(name, spent[name], amount) for name",
         "max(spent[name], amount) for name",
         (BUDGET,),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -142,43 +140,7 @@ def test_a_report_of_a_call_that_nobody_paid_for_is_booked_by_its_floats(opened)
         budget.spend(cost, "made elsewhere")
         budget.spend(TENTH)
     assert budget.remaining.epsilon < 0.6
-    assert budget._left()["epsilon"] == Fraction(4, 5) - 2 * Fraction(0.1)
-
-
-def old_ledger(path, total, costs):
-    """Write a file of format 1, in which costs are floats."""
-    lines, previous = [], "0" * 64
-    entries = [{"kind": "total", "format": 1, "total": total.to_json(), "neighbours": "add_remove"}]
-    for number, cost in enumerate(costs, 1):
-        numbers = {"items": cost.to_json(), "counts": None, "neighbours": "add_remove"}
-        entries.append({"kind": "cost", "number": number, "label": "old", "cost": numbers})
-    for entry in entries:
-        entry |= {"time": "2026-01-01T00:00:00+00:00", "previous": previous}
-        text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-        previous = hashlib.sha256(b"dpsel ledger 1\n" + text.encode()).hexdigest()
-        lines.append(json.dumps(entry | {"hash": previous}, sort_keys=True, separators=(",", ":")))
-    path.write_text("\n".join(lines) + "\n")
-
-
-def test_an_older_file_is_read_and_its_sum_is_of_floats(tmp_path):
-    path = tmp_path / "old"
-    old_ledger(path, dpsel.PureDP(epsilon=1.0), [TENTH] * 9)
-    ledger = dpsel.Ledger(path)
-    assert ledger._left()["epsilon"] == 1 - 9 * Fraction(0.1)
-    with pytest.raises(BudgetExceededError, match="exceeds the remaining"):
-        ledger.spend(TENTH)
-    ledger.spend(dpsel.PureDP(epsilon=0.05))
-    assert [entry.cost.items.epsilon for entry in dpsel.Ledger(path).spent] == [0.1] * 9 + [0.05]
-    assert dpsel.Ledger(path)._left()["epsilon"] == Fraction(95, 100) - 9 * Fraction(0.1)
-
-
-def test_an_older_file_that_is_full_is_read(tmp_path):
-    path = tmp_path / "old"
-    old_ledger(path, TENTH, [TENTH])
-    ledger = dpsel.Ledger(path, TENTH)
-    assert ledger.remaining is None
-    with pytest.raises(BudgetExceededError, match="no epsilon remains"):
-        ledger.spend(dpsel.PureDP(epsilon=1e-300))
+    assert budget._sums.left()["epsilon"] == Fraction(4, 5) - 2 * Fraction(0.1)
 
 
 def test_totals_of_reports_are_floats():

@@ -305,3 +305,20 @@ def test_plots_differ_in_dashes_too() -> None:
     lines = plan.plot().get_lines()
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 3
     assert len({str(line._unscaled_dash_pattern) for line in lines}) == 3
+
+
+def test_each_of_many_curves_has_a_style_of_its_own() -> None:
+    from dpsel._plot import STYLES
+
+    plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10, 100], items_per_user=[1, 5, 20, 50])
+    lines = plan.plot().get_lines()
+    assert len(lines) > len(STYLES)
+    assert len({(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}) == len(lines)
+
+
+def test_labels_that_begin_alike_differ() -> None:
+    rows = [(user, f"{'a long item ' * 9}{item:02}") for item in range(20) for user in range(300)]
+    made = dpsel.select_partitions(rows, privacy=PRIVACY, max_items_per_user=20, counts=0.5)
+    labels = [label.get_text() for label in made.plot().get_yticklabels()]
+    assert len(set(labels)) == len(made) > 1
+    assert max(map(len, labels)) < 35

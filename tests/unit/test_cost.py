@@ -138,9 +138,9 @@ def test_a_budget_is_asked_for_exactly(part, have, want, total, taken):
         budget = dpsel.Budget(total, neighbours=want)
         budget.spend(cost)
         times = len(cost.parts)
-        for name, left in budget._left().items():
+        for name, left in budget._sums.left().items():
             whole, each = as_written(getattr(total, name)), taken[name]
-            if name == "delta" and budget._deltas_overlap(name):
+            if name == "delta" and budget._sums._deltas_overlap(name):
                 # What still composes to the whole: 1 - whole = (1 - left) (1 - each)^times.
                 assert (1 - left) * (1 - each) ** times == 1 - whole
             else:
@@ -304,7 +304,7 @@ def test_the_total_is_the_sum_rounded_up(items, counts):
     total = dpsel.Cost(items=items, counts=counts).total
     budget = dpsel.Budget(total)
     budget.spend(dpsel.Cost(items=of_json(items.to_json()), counts=of_json(counts.to_json())))
-    for name, left in budget._left().items():
+    for name, left in budget._sums.left().items():
         assert 0 <= left <= Fraction(getattr(total, name)) * Fraction(1, 10**14)
 
 

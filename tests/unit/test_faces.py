@@ -118,10 +118,15 @@ def test_a_result_is_one_line_and_a_page(result) -> None:
     line = repr(result)
     assert len(line) < (2_000 if name in WITH_ROWS else 300)
     assert "\n" not in line or name in WITH_ROWS
-    seen = Seen(result._repr_html_())
+    seen = Seen(page := result._repr_html_())
     assert seen.text.strip()
     if name != "Card":
         assert set(seen.tags) <= ALLOWED
+        # A table that is wider than a phone scrolls by itself, and the page does not.
+        assert page.count('<div style="overflow-x:auto;overflow-wrap:normal"><table') == page.count("<table")
+    assert page.startswith("<div ")
+    assert "overflow-wrap:anywhere" in page.partition(">")[0]
+    assert page.count("<svg") == page.count("max-width:100%")
     assert "script" not in seen.tags
     assert "b" not in set(seen.tags) - ({"b"} if name == "Card" else set())
     for text in (line, str(result), seen.text):

@@ -204,12 +204,15 @@ def test_another_working_directory_is_the_same_file(tmp_path, monkeypatch) -> No
 
 
 def test_the_page_of_a_ledger_has_margins_on_a_desk_and_on_a_phone(path) -> None:
-    page = dpsel.Ledger(path, TOTAL).to_html()
+    ledger = dpsel.Ledger(path, TOTAL)
+    ledger.spend(PART)
+    page = ledger.to_html()
     assert '<meta name="viewport" content="width=device-width">' in page
     body = page.partition("body{")[2].partition("}")[0]
     assert {"max-width:60em", "margin:2em auto", "padding:0 1em"} <= set(body.split(";"))
-    # A table that is wider than a phone scrolls by itself, and the page does not.
-    assert "overflow-x:auto" in page.partition("table{")[2].partition("}")[0]
+    # Times and costs stay on a line, and labels have a width that can be read.
+    assert "td:nth-child(3){white-space:normal;min-width:10em}" in page
+    assert page.partition("<th>for</th>")[0].count("<th>") == 2
 
 
 READS = {

@@ -183,3 +183,17 @@ def test_labels_that_a_file_has_forge_no_line(path):
     for text in (str(shown), shown.to_html(), shown._repr_html_()):
         text.encode()
         assert r"tea\n9  forged\x1b[2K\udcff\u202e" in text
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_file_of_another_format_is_refused_and_left_alone(path, number):
+    from dpsel.budget._lines import canonical, hash_of
+
+    dpsel.Ledger(path, TOTAL)
+    entry = json.loads(path.read_text()) | {"format": number}
+    entry["hash"] = hash_of({name: value for name, value in entry.items() if name != "hash"})
+    path.write_text(written := canonical(entry) + "\n")
+    for total in (None, TOTAL):
+        with pytest.raises(LedgerError, match="is no ledger of this version of dpsel; name another file"):
+            dpsel.Ledger(path, total)
+    assert path.read_text() == written

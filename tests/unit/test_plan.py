@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from fractions import Fraction
 
 import pytest
 
@@ -65,18 +67,51 @@ def test_users_of_more_items_than_a_row_keeps_contribute_as_many_as_it_keeps():
     assert {row["items_per_user"] for row in plan.rows} == {100}
 
 
-@pytest.mark.parametrize("mechanism", [dpsel.Steered(reach=3), dpsel.Sips(), dpsel.CountGaussian()], ids=repr)
-def test_users_of_long_lists_count_as_often_as_they_keep_the_item(mechanism):
-    """Only a part of those who hold an item keep it, so more of them are needed."""
-    options = {"privacy": PRIVACY, "max_items_per_user": 5, "mechanisms": mechanism}
-    (kept,) = dpsel.plan(users=[40], **options).rows
-    most = kept["items_kept"]
-    (held,) = dpsel.plan(users=[120], items_per_user=3 * most, **options).rows
-    assert [held[f"users_for_{keep}"] for keep in (50, 95, 99)] == [
-        3 * kept[f"users_for_{keep}"] for keep in (50, 95, 99)
-    ]
-    assert held["keep"]["120"] == kept["keep"]["40"]
-    assert most == kept["items_per_user"]
+PARTS = [dpsel.Steered(reach=3), dpsel.Sips(), dpsel.CountGaussian(), dpsel.Mad(), dpsel.ByLength()]
+
+
+@pytest.mark.parametrize("mechanism", PARTS, ids=repr)
+@pytest.mark.parametrize("longer", [1, 5, 22])
+def test_each_user_of_a_long_list_keeps_the_item_by_a_chance_of_its_own(mechanism, longer):
+    """The number of those who keep it is binomial, and the law of the release is summed over it."""
+    given = {"privacy": PRIVACY, "max_items_per_user": 3, "mechanisms": mechanism}
+    users = [1, 7, 40, 150]
+    (known,) = dpsel.plan(users=range(1, 151), **given).rows
+    most = known["items_kept"]
+    held = most + longer
+    (row,) = dpsel.plan(items_per_user=held, users=users, **given).rows
+    for number in users:
+        parts = (math.comb(number, by) * most**by * longer ** (number - by) for by in range(1, number + 1))
+        exact = sum(Fraction(part) * Fraction(known["keep"][str(by)]) for by, part in enumerate(parts, 1))
+        assert row["keep"][str(number)] == pytest.approx(float(exact / held**number), rel=1e-9)
+    needed = row["users_for_95"]
+    (beside,) = dpsel.plan(items_per_user=held, users=[needed - 1, needed], **given).rows
+    before, at = beside["keep"].values()
+    assert before < 0.95 <= at
+
+
+def test_many_users_are_summed_over_in_steps():
+    given = {"privacy": dpsel.ApproxDP(epsilon=1e-4, delta=1e-9), "max_items_per_user": 3}
+    rows = dpsel.plan(items_per_user=[3, 6, 3000], mechanisms=dpsel.WeightedGaussian(), **given).rows
+    # The noise is far wider than the spread of the keepers.
+    for row, times in zip(rows, (1, 2, 1000), strict=True):
+        assert row["users_for_95"] == pytest.approx(times * rows[0]["users_for_95"], rel=2e-4)
+
+
+def test_items_come_out_as_often_as_planned():
+    """2,000 items, each of as many users as the plan wants for 95 %, who have four times the limit."""
+    given = {"privacy": dpsel.ApproxDP(epsilon=2.0, delta=1e-6), "max_items_per_user": 2}
+    mechanism, held, groups = dpsel.WeightedGaussian(), 8, 250
+    (row,) = dpsel.plan(mechanisms=mechanism, items_per_user=held, **given).rows
+    users = range(row["users_for_95"])
+    rows = (
+        (f"{group}-{user}", [f"{group}-{place}" for place in range(held)])
+        for group in range(groups)
+        for user in users
+    )
+    release = dpsel.select_partitions(rows, mechanism=mechanism, insecure_test_key=bytes(32), **given)
+    items = held * groups
+    assert abs(len(release) / items - 0.95) < 4 * math.sqrt(0.95 * 0.05 / items)
 
 
 def test_a_plan_of_typical_lists_points_to_limits_that_keep_them():

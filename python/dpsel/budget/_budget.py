@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from dpsel._arguments import as_int
-from dpsel._tables import SHOWN_ROWS, Face, Shown
+from dpsel._tables import Face, Shown
 from dpsel.accounting import PureDP, checked_privacy
-from dpsel.accounting._amounts import for_neighbours, numbers
+from dpsel.accounting._amounts import numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
 from dpsel.budget._dp_accounting import accounted
+from dpsel.budget._face import face_of, latest
 from dpsel.budget._label import checked_label
 from dpsel.budget._payment import Payment, Pledge, refuse_paid, stamped, unpaid
 from dpsel.budget._process import OfOneProcess
-from dpsel.budget._rounding import decimal_root_down, round_down
+from dpsel.budget._rounding import round_down
+from dpsel.budget._sums import Sums
 from dpsel.exceptions import BudgetExceededError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
         dpsel.exceptions.BudgetExceededError: ...
     """
 
-    __slots__ = ("_entries", "_lock", "_neighbours", "_spent", "_total")
+    __slots__ = ("_entries", "_lock", "_sums")
 
     def __init__(self, total: Kind, *, neighbours: Neighbours = "add_remove") -> None:
         """Start with nothing spent."""
@@ -92,9 +93,7 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
         refuse_paid("total", checked_privacy(total))
         # Calls for neighbours="any" are paid from a budget for adding and removing.
         checked_neighbours(neighbours, ("add_remove", "swap"))
-        self._total = total
-        self._neighbours: Neighbours = neighbours
-        self._spent = dict.fromkeys(numbers(total), Fraction(0))
+        self._sums = Sums.none_of(total, neighbours)
         self._entries: list[Payment] = []
 
     @contextmanager
@@ -107,12 +106,12 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
     @property
     def total(self) -> Kind:
         """The guarantee of all releases together."""
-        return self._total
+        return self._sums.total
 
     @property
     def neighbours(self) -> Neighbours:
         """What the guarantee is for."""
-        return self._neighbours
+        return self._sums.neighbours
 
     @property
     def spent(self) -> tuple[Spent, ...]:
@@ -137,32 +136,7 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
             PureDP(epsilon=0.5)
         """
         with self._turn():
-            return self._may_be_spent()
-
-    def _may_be_spent(self) -> Kind | PureDP | None:
-        left = self._rounded_left()
-        if all(value > 0 for value in left.values()):
-            return type(self._total)(**left)
-        if left.get("rho"):
-            # What (epsilon^2 / 2)-zCDP allows.
-            return PureDP(epsilon=decimal_root_down(2 * self._left()["rho"]))
-        return PureDP(epsilon=left["epsilon"]) if left.get("epsilon") else None
-
-    def _rounded_left(self) -> dict[str, float]:
-        return {name: round_down(amount) for name, amount in self._left().items()}
-
-    def _left_in_words(self) -> str:
-        """Return what is left, with the parts of which there is nothing."""
-        left = self._rounded_left()
-        if not any(left.values()):
-            return "nothing left"
-        (first, value), *others = left.items()
-        words = [f"{first} {value!r} left" if value else f"no {first} left"]
-        return ", ".join(words + [f"{name} {value!r}" if value else f"no {name}" for name, value in others])
-
-    def _shown(self) -> str:
-        left = self._may_be_spent()
-        return repr(left) if isinstance(left, type(self._total)) else self._left_in_words()
+            return self._sums.remaining()
 
     def share(self, parts: int, label: str = "") -> Kind:
         """Return the total divided into equal parts, rounded down so that all of them can be spent.
@@ -194,14 +168,14 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
                 f"parts must be at least 1, got {number}; give the number of releases"
             )
         # Also right for deltas of zCDP, which compose to at most their sum.
-        shares = {name: round_down(amount / number) for name, amount in numbers(self._total).items()}
+        shares = {name: round_down(amount / number) for name, amount in numbers(self._sums.total).items()}
         for name, value in shares.items():
             if value <= 0:
                 raise InvalidParameterError(
                     f"parts = {number} are too many: no float is small enough for a part of {name}; "
                     "give fewer parts"
                 )
-        return self.on_use(type(self._total)(**shares), label)
+        return self.on_use(type(self._sums.total)(**shares), label)
 
     def on_use(self, privacy: AnyCost, label: str = "") -> AnyCost:
         """Return parameters that are paid for from the budget by every call that uses them, when it begins.
@@ -287,7 +261,7 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
 
     def _asked(self, cost: AnyCost) -> Cost:
         """Return a whole cost, for which no other budget pays."""
-        asked = as_cost(cost, self._neighbours)
+        asked = as_cost(cost, self._sums.neighbours)
         for part in asked.parts:
             refuse_paid("the cost", part, self._place())
         return asked
@@ -296,48 +270,8 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
         """Enter a cost; refuse one that exceeds what remains."""
         with self._turn():
             # At once, so that an interrupt finds both or none.
-            self._spent, payment.stands = self._with(payment.cost), True
+            self._sums, payment.stands = self._sums.plus(payment.cost), True
             self._entries.append(payment)
-
-    def _with(self, asked: Cost, *, checked: bool = True) -> dict[str, Fraction]:
-        """Return what is spent with a further cost."""
-        spent = dict(self._spent)
-        for part in asked.parts:
-            taken = for_neighbours(part, asked.neighbours, self._neighbours, self._total.kind)
-            if checked:
-                self._check(taken, spent)
-            spent = {name: self._composed(name, spent[name], amount) for name, amount in taken.items()}
-        return spent
-
-    def _check(self, taken: dict[str, Fraction], spent: dict[str, Fraction]) -> None:
-        left = self._left(spent)
-        for name, amount in taken.items():
-            if amount > left[name]:
-                asked, remaining = f"spending {name} = {float(amount)!r}", round_down(left[name])
-                if remaining <= 0:
-                    raise BudgetExceededError(
-                        f"{asked} exceeds the budget: no {name} remains; nothing was spent "
-                        f"({self._left_in_words()})"
-                    )
-                raise BudgetExceededError(
-                    f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "
-                    "remains; share() makes equal parts that fit"
-                )
-
-    def _composed(self, name: str, spent: Fraction, amount: Fraction) -> Fraction:
-        both = spent * amount if self._deltas_overlap(name) else 0
-        return spent + amount - both
-
-    def _left(self, spent: dict[str, Fraction] | None = None) -> dict[str, Fraction]:
-        left = {}
-        for name, total in numbers(self._total).items():
-            gone = (self._spent if spent is None else spent)[name]
-            # The x for which spending it composes to exactly the total.
-            left[name] = (total - gone) / (1 - gone if self._deltas_overlap(name) else 1)
-        return left
-
-    def _deltas_overlap(self, name: str) -> bool:
-        return name == "delta" and self._total.kind == "zcdp"
 
     def to_dp_accounting(self) -> Accounted:
         """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.
@@ -354,31 +288,18 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
             ImportError: If ``dp_accounting`` is not installed.
             InvalidParameterError: If the budget is not for adding or removing a user.
         """
-        if self._neighbours != "add_remove":
+        if self._sums.neighbours != "add_remove":
             raise InvalidParameterError(
                 "to_dp_accounting is for adding or removing one user, and the budget is for "
-                f"{self._neighbours!r}; keep a budget with neighbours='add_remove'"
+                f"{self._sums.neighbours!r}; keep a budget with neighbours='add_remove'"
             )
         with self._turn():
             entries = tuple(self._entries)
         return accounted(entries)
 
-    def _columns(self) -> dict[str, list[str]]:
-        """Return what is shown of each entry, by the heads of the columns."""
-        entries = self._entries
-        mechanisms = [each.report and str(each.report["request"]["mechanism"]["name"]) for each in entries]
-        return {
-            "number": [str(number) for number in range(1, len(entries) + 1)],
-            "for": [entry.label for entry in entries],
-            "items": [repr(entry.cost.items) for entry in entries],
-            "counts": [repr(entry.cost.counts) if entry.cost.counts else "-" for entry in entries],
-            "mechanism": [name or "-" for name in mechanisms],
-        }
-
     def _seen(self) -> Face:
-        columns = self._columns()
-        totals = [f"total: {self._total!r}", f"remaining: {self._shown()}"]
-        return Face(head=list(columns), rows=list(zip(*columns.values(), strict=True)), below=totals)
+        """Return what is shown, while others are kept from it."""
+        return face_of(self._entries, self._sums.total, self._sums.in_words())
 
     def _face(self) -> Face:
         try:
@@ -389,16 +310,13 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
             return Face([repr(self)])
 
     def _repr_html_(self) -> str:
-        face = self._face()
-        earlier = len(face.rows) - SHOWN_ROWS
-        more = [f"and {earlier:,} earlier"] if earlier > 0 else []
-        return replace(face, rows=face.rows[-SHOWN_ROWS:], below=[*more, *face.below]).html()
+        return latest(self._face()).html()
 
     def __repr__(self) -> str:
         """Total, remaining and number of entries."""
-        relation = "" if self._neighbours == "add_remove" else f", neighbours={self._neighbours!r}"
+        relation = "" if self._sums.neighbours == "add_remove" else f", neighbours={self._sums.neighbours!r}"
         if self.is_elsewhere:
-            return f"Budget(total={self._total!r}{relation}, of another process)"
+            return f"Budget(total={self._sums.total!r}{relation}, of another process)"
         with self._turn():
-            left = f"remaining={self._shown()}, entries={len(self._entries)}"
-        return f"Budget(total={self._total!r}{relation}, {left})"
+            left = f"remaining={self._sums.in_words()}, entries={len(self._entries)}"
+        return f"Budget(total={self._sums.total!r}{relation}, {left})"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
@@ -13,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 from dpsel._arguments import as_name_of_file
 from dpsel._core_calls import create_text
 from dpsel.budget._budget import Budget
+from dpsel.budget._face import face_of, page_of
 from dpsel.budget._file import absolute, append, locked
 from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of
 from dpsel.budget._payment import Payment
@@ -23,22 +23,15 @@ from dpsel.quoting import quoted_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpsel._tables import Face
     from dpsel.accounting import Neighbours, Privacy
     from dpsel.release import Report
 
 __all__ = ["Ledger"]
 
-#: Format 1 has floats for costs, and this one texts of decimals; floats are costs that reports state.
+#: Costs are texts of decimals; floats are costs that reports state.
 _FORMAT: Final = 2
-_FORMATS: Final = (1, _FORMAT)
 _NOTHING: Final = "0" * 64
-#: A column that can be read, with margins; on a narrow screen the table scrolls by itself.
-_STYLE: Final = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1b1b}"
-    "table{border-collapse:collapse;display:block;overflow-x:auto}"
-    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
-    "code{overflow-wrap:anywhere}"
-)
 
 Kind = TypeVar("Kind", bound="Privacy")
 
@@ -106,10 +99,10 @@ class Ledger(Budget[Kind]):
             self._create()
         with self._turn():
             pass
-        if total is not None and (total, neighbours) != (self._total, self._neighbours):
+        if total is not None and (total, neighbours) != (self._sums.total, self._sums.neighbours):
             raise LedgerError(
-                f"{self._path} is a ledger of {self._total!r} for neighbours={self._neighbours!r}, not of "
-                f"{total!r}; leave total= out, or name another file"
+                f"{self._path} is a ledger of {self._sums.total!r} for neighbours={self._sums.neighbours!r}, "
+                f"not of {total!r}; leave total= out, or name another file"
             )
 
     def _reopen(self, path: Path, head: str, total: Kind, neighbours: Neighbours) -> None:
@@ -144,7 +137,7 @@ class Ledger(Budget[Kind]):
     def _book(self, payment: Payment) -> None:
         with self._turn() as file:
             number = len(self._entries) + 1
-            self._with(payment.cost)
+            self._sums.plus(payment.cost)
             payment.on_report = lambda report: self._report(number, report)
             cost = cost_to_json(payment.cost)
             end = file.seek(0, os.SEEK_END)
@@ -162,8 +155,8 @@ class Ledger(Budget[Kind]):
 
     def _create(self) -> None:
         """Make the file, or write the total into one that is empty."""
-        total = {"kind": "total", "format": _FORMAT, "total": self._total.to_json()}
-        total["neighbours"] = self._neighbours
+        total = {"kind": "total", "format": _FORMAT, "total": self._sums.total.to_json()}
+        total["neighbours"] = self._sums.neighbours
         if not create_text(self._path, self._line(total)[0] + "\n"):
             with locked(self._path, is_known=False) as file:
                 if not file.seek(0, os.SEEK_END):
@@ -198,7 +191,7 @@ class Ledger(Budget[Kind]):
                 "that line; remove it by hand if nothing else was changed"
             )
         head, *entries = self._checked(lines)
-        if head.get("kind") != "total" or head.get("format") not in _FORMATS:
+        if head.get("kind") != "total" or head.get("format") != _FORMAT:
             raise LedgerError(f"{self._path} is no ledger of this version of dpsel; name another file")
         try:
             total: Any = as_decimals(head["total"])
@@ -214,7 +207,7 @@ class Ledger(Budget[Kind]):
             if entry["number"] != len(self._entries) + 1:
                 raise LedgerError(f"{self._path} has entries out of order; restore it")
             payment = Payment(cost_of_json(entry["cost"]), str(entry["label"]))
-            self._spent = self._with(payment.cost, checked=False)
+            self._sums = self._sums.plus(payment.cost, checked=False)
             self._entries.append(payment)
             self._times.append(str(entry["time"]))
         elif entry["kind"] == "report":
@@ -254,30 +247,25 @@ class Ledger(Budget[Kind]):
             "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
         )
 
-    def _columns(self) -> dict[str, list[str]]:
-        columns = super()._columns()
-        return {"number": columns.pop("number"), "time": self._times} | columns
+    def _seen(self) -> Face:
+        return face_of(self._entries, self._sums.total, self._sums.in_words(), self._times)
 
     def to_html(self) -> str:
         """Return a page that needs no other file, with all entries."""
         with self._turn():
             face, head = self._seen(), self._head
-        page = replace(face, above=face.below, below=["Costs add up, also if they are chosen as one goes."])
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><title>Privacy ledger</title>'
-            f"<style>{_STYLE}</style></head><body><h1>Privacy ledger</h1>{page.html()}"
-            f"<p>Hash of the last line: <code>{head}</code></p></body></html>\n"
-        )
+        return page_of(face, head)
 
     def __repr__(self) -> str:
         """File, total and remaining."""
         with self._turn():
-            return f"Ledger({str(self._path)!r}, total={self._total!r}, remaining={self._shown()})"
+            return (
+                f"Ledger({str(self._path)!r}, total={self._sums.total!r}, remaining={self._sums.in_words()})"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path and what was seen of the file: the budget is in the file."""
-        return _reopened, (type(self), str(self._path), self._head, self._total, self._neighbours)
+        return _reopened, (type(self), str(self._path), self._head, self._sums.total, self._sums.neighbours)
 
 
 def _reopened(

@@ -13,6 +13,7 @@ from dpsel._request import request_of_selection
 from dpsel._tables import Face, Tabular
 from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
+from dpsel.planning._kept import Holders
 from dpsel.release._look import look_half_width
 from dpsel.release._wording import counted, counted_column, readable
 
@@ -65,7 +66,7 @@ def plan(
         items_per_user: Items that each holder of the item has, or several to compare, such as those of a
             typical user and of one with a long list. By default as many as users keep at most, the worst
             case: the limit, or with [`Steered`][dpsel.Steered] ``reach`` times the limit. Of more items
-            than that users keep a random part, so about that part of the users counts.
+            than that users keep a random choice, which is reckoned with.
         users: Numbers of users for which the keep probability is given.
         with_weights: Plan calls with ``with_weights=True``: what ``"auto"`` then chooses, and its threshold.
             Mechanisms without noise are refused.
@@ -238,8 +239,8 @@ class Plan(Tabular):
         top = max(2, 2 * (chosen["users_for_99"] or max(self.users)))
         step = max(1, top // _CURVE_POINTS)
         users = list(range(1, top + step, step))
-        held, kept = chosen["items_per_user"], chosen["items_kept"]
-        return users, _keep(chosen["request"], held, kept, users)
+        holders = Holders(chosen["request"], chosen["items_per_user"], chosen["items_kept"])
+        return users, holders.keep(users)
 
     def _flat(self) -> list[dict[str, Any]]:
         return [
@@ -282,11 +283,8 @@ def _row(request: _Asked, asked: int | None, users: list[int]) -> dict[str, Any]
         if counts is None
         else {"counts_scale": counts["noise"]["sigma"], "counts_half_width": counts["half_width"]}
     )
-    probabilities = _keep(request.json, held, kept, users)
-    needed = [
-        None if number is None else -(-number * held // kept)
-        for number in _core_calls.users_needed(request.json, kept, list(_KEEP))
-    ]
+    holders = Holders(request.json, held, kept)
+    probabilities, needed = holders.keep(users), holders.needed(_KEEP)
     return {
         "mechanism": repr(request.mechanism),
         "max_items_per_user": request.limit,
@@ -302,14 +300,6 @@ def _row(request: _Asked, asked: int | None, users: list[int]) -> dict[str, Any]
         # Last: they are long, and all else would be below them in the JSON.
         "rounds": rounds,
     }
-
-
-def _keep(request: str, held: int, kept: int, users: list[int]) -> list[float]:
-    """Return the keep probabilities of items whose users have more items than they keep, at random.
-
-    About: as many of them keep the item as do on average.
-    """
-    return _core_calls.keep_probabilities(request, kept, [number * kept // held for number in users])
 
 
 def users_for(request: str, items_per_user: int, probability: float = 0.95) -> int | None:

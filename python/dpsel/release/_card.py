@@ -39,7 +39,8 @@ _STYLE: Final = (
     "body{font:16px/1.55 Georgia,serif;max-width:44em;margin:2em auto;padding:0 1em;color:#111}"
     "h1{font-size:1.5em;margin-bottom:.2em}h2{font-size:1.1em;margin:1.4em 0 .3em}"
     "table{border-collapse:collapse}td,th{padding:.2em .9em .2em 0;text-align:left;vertical-align:top}"
-    ".warning{border:3px solid #000;padding:.6em;font-weight:bold}svg{max-width:100%;height:auto}"
+    "td{overflow-wrap:anywhere}"
+    ".warning{border:3px solid #000;padding:.6em;font-weight:bold}"
     "code{font-size:.85em;overflow-wrap:anywhere}@media print{body{margin:0}}"
 )
 
@@ -105,7 +106,8 @@ class Card:
             raise FileError(f"cannot write {name}: a card is a file .html, and its figure a file .svg")
 
     def _repr_html_(self) -> str:
-        return "".join(f"<h3>{html.escape(title)}</h3>{body}" for title, body in self._sections() if body)
+        body = "".join(f"<h3>{html.escape(title)}</h3>{body}" for title, body in self._sections() if body)
+        return f'<div style="overflow-wrap:anywhere">{body}</div>'
 
     def _epsilon(self) -> float:
         epsilon: float = self._stated().epsilon
@@ -259,7 +261,8 @@ def _figure(epsilon: float) -> str:
     title = f"Beliefs about one user, before and after the release, at epsilon = {epsilon:.4g}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 40} {height}" '
-        f'width="{_LEFT + _WIDTH + 40}" height="{height}" role="img" font-family="sans-serif" font-size="14">'
+        f'width="{_LEFT + _WIDTH + 40}" height="{height}" style="max-width:100%;height:auto" '
+        'role="img" font-family="sans-serif" font-size="14">'
         f"<title>{title}</title>"
         f'<text x="{_LEFT - 12}" y="24" text-anchor="end">before</text>'
         f'<text x="{_LEFT}" y="24">after: somewhere in the bar</text>{"".join(parts)}</svg>'

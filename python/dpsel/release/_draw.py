@@ -27,6 +27,7 @@ _REST: Final = 1.4
 #: Points of a label, and its characters.
 _FONT: Final = 9.0
 _LABEL: Final = 30
+_END: Final = 10
 _POINTS_PER_INCH: Final = 72.0
 #: Space from one label to the next, in heights of the font.
 _SPACE: Final = 1.4
@@ -119,4 +120,6 @@ def _label(axes: Any, items: list[Any]) -> None:
 
 def _short(item: Any) -> str:
     text = ", ".join(map(str, item)) if isinstance(item, tuple) else str(item)
-    return one_line(text[:_LABEL]) + ("…" if len(text) > _LABEL else "")
+    text = one_line(text if len(text) <= 2 * _LABEL else text[:_LABEL] + text[-_LABEL:])
+    # Items that begin alike often differ at the end.
+    return text if len(text) <= _LABEL else f"{text[: _LABEL - _END]}…{text[-_END:]}"
