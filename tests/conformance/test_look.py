@@ -16,9 +16,9 @@ from strategies import keys
 ITEMS = range(3)
 LISTS = [set(items) for count in range(len(ITEMS) + 1) for items in combinations(ITEMS, count)]
 QUOTAS = (1, 2, 3)
-PERCENT = 55
+PERCENT = 50
 #: The least and the largest change of the score by a user of three items at most who joins up to four others.
-EXTREMES = {1: (-165, 200), 2: (-330, 400), 3: (-330, 345)}
+EXTREMES = {1: (-150, 200), 2: (-300, 400), 3: (-300, 350)}
 
 
 def tables(most_users: int):
