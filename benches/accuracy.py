@@ -28,7 +28,7 @@ from typing import Any
 
 import dpsel
 from benches import auto, tables, true_rates
-from benches.releases import DELTAS, UPPER_BOUND, Cell, Data, Figures, arguments, datasets, true_order
+from benches.releases import EPSILONS, UPPER_BOUND, Cell, Data, Figures, arguments, datasets, true_order
 
 LIMITS = (3, 10, 30, 100, 300, 1000)
 LIMITS_OF_AUTO = (10, 30, 100, 300)
@@ -192,7 +192,7 @@ class Case:
 def cases(figures: Figures) -> list[Case]:
     """What was measured for each data set and guarantee, if nothing is missing."""
     found = []
-    for data, epsilon in product(names(figures), DELTAS):
+    for data, epsilon in product(names(figures), EPSILONS):
         sizes = {row: one for row in rows() if (one := best(figures, data, epsilon, row))}
         bound = figures.found.get(Cell(data, epsilon, 0, UPPER_BOUND))
         if not bound:
@@ -241,7 +241,7 @@ def ratios(figures: Figures) -> str:
         "to the bound",
     )
     lines = []
-    for (name, held_out), epsilon in product((("held out", True), ("development", False)), DELTAS):
+    for (name, held_out), epsilon in product((("held out", True), ("development", False)), EPSILONS):
         every = [
             case.ratios
             for case in cases(figures)

@@ -3,6 +3,7 @@
     python -m benches.auto path/to/folder --short imdb wiki_abstracts    # measures what is missing
     python -m benches.auto                                               # prints what was measured
     python -m benches.auto --details                                     # every data set by itself
+    python -m benches.auto path/to/folder --look --epsilons 0.5 1 3      # what another look would choose
 
 For every epsilon and limit: the geometric mean over all data sets, the worst set, what "auto" chooses, and
 what wins there. `"auto"` is run where it looks at the data first. Elsewhere its release is that of the
@@ -37,7 +38,7 @@ from itertools import product
 from typing import Any
 
 import dpsel
-from benches import tables
+from benches import look, tables
 from benches.releases import DELTAS, Data, Figures, arguments, datasets
 from dpsel import mechanisms
 from dpsel._request._auto import resolve
@@ -90,8 +91,12 @@ def main() -> None:
     parser.add_argument("--limits", type=int, nargs="+", default=LIMITS)
     parser.add_argument("--details", action="store_true", help="also print every data set by itself")
     parser.add_argument("--auto-alone", action="store_true", help="measure nothing but what auto takes")
+    parser.add_argument("--look", action="store_true", help="measure a look at filled slots alone")
     args = parser.parse_args()
     figures = Figures(args.figures, args.threads)
+    if args.look:
+        print(look.table(figures, datasets(args.paths, args.short, args.most_rows), args.epsilons))
+        return
     for data in datasets(args.paths, args.short, args.most_rows):
         for limit, epsilon in product(args.limits, args.epsilons):
             if args.auto_alone:

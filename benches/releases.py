@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 FIGURES = Path(__file__).resolve().parent / "releases.csv"
 COLUMNS = ("data", "users", "rows", "epsilon", "delta", "limit", "mechanism", "fingerprint", "items")
 
-#: The guarantees: delta by epsilon. The middle one is that of the DP-SIPS paper.
-DELTAS = {0.5: 1e-5, 1.765: 4.96e-5, 6.0: 1e-6}
+#: The guarantees: delta by epsilon. The third one is that of the DP-SIPS paper.
+DELTAS = {0.5: 1e-5, 1.0: 1e-5, 1.765: 4.96e-5, 3.0: 1e-6, 6.0: 1e-6}
+#: Those that everything is measured at.
+EPSILONS = (0.5, 1.765, 6.0)
 #: Items of each user in a set of short texts: about a first sentence.
 SHORT = 15
 #: A set gets one key for so many rows or more, smaller ones more keys, but at most this many.
@@ -104,7 +106,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
     parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
     parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
-    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
+    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=EPSILONS)
     parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
     parser.add_argument("--threads", type=int)
     return parser

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benches import accuracy, auto
-from benches.releases import DELTAS, Cell, Figures
+from benches.releases import EPSILONS, Cell, Figures
 
 import dpsel
 
@@ -26,10 +26,10 @@ def test_the_table_is_that_of_the_file(figures):
 def test_the_file_has_every_guarantee_for_data_that_was_held_out(figures):
     held_out = [case for case in accuracy.cases(figures) if case.data.startswith(accuracy.HELD_OUT)]
     assert {case.data for case in held_out} == {"deps_authors", "deps_recipes"}
-    assert {case.epsilon for case in held_out} == set(DELTAS)
+    assert {case.epsilon for case in held_out} == set(EPSILONS)
 
 
-@pytest.mark.parametrize("epsilon", DELTAS)
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("limit", auto.LIMITS)
 def test_auto_and_its_rivals_were_measured(figures, epsilon, limit):
     """The choice of "auto", Sips and Steered, on every data set."""
