@@ -1,0 +1,301 @@
+"""A series of releases at one price: norms for life, walks over blocks of releases, arrivals that may wait.
+
+Weights, scores, caps and thresholds are integers. The noise is a function that the caller gives, so it may be
+drawn, enumerated, or made from words of a key. Only importances and the pace of spending use `float`: no
+guarantee rests on them.
+
+With `watched`, this is the middle process of the proof (`docs/algorithms/series.md`): everybody reacts to the
+lists that count what the watched user gives as noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+
+FULL = 256
+
+#: Rows of one release: what each user brings.
+Rows = dict[Hashable, frozenset]
+#: The rows of a release, from its number (from 0) and all lists before it.
+Stream = Callable[[int, list[frozenset]], Rows]
+#: The noise of a release, a round and an item, in grid steps.
+Noise = Callable[[int, int, Hashable], int]
+
+
+@dataclass
+class Walk:
+    """One item in the running block."""
+
+    #: All noisy values, added up.
+    score: int = 0
+    #: What all users but the watched one gave.
+    others: int = 0
+    #: What the watched user gave or, where it is absent, would have given.
+    watched: int = 0
+    #: 0 is final until the next block.
+    importance: int = FULL
+    #: What a user would have given by now, if only importances counted.
+    exposure: float = 0.0
+
+
+@dataclass
+class Account:
+    """One user."""
+
+    #: What is left of the square of the norm.
+    left: int
+    #: The number of the first release with a row of this user.
+    first: int
+    seen: set = field(default_factory=set)
+    #: Pairs without a rank, in order of arrival.
+    queue: list = field(default_factory=list)
+    ranks: dict = field(default_factory=dict)
+    #: What each item got from this user in the running block.
+    given: dict = field(default_factory=lambda: defaultdict(int))
+    is_forgotten: bool = False
+
+
+def evenly(left: int, age: int, remaining: int) -> int:
+    """What a user may spend in a release: the same in all that remain."""
+    del age
+    return left // remaining
+
+
+def falling(power: float) -> Callable[[int, int, int], int]:
+    """Spending that falls with the age of a user like a power of it."""
+
+    def pace(left: int, age: int, remaining: int) -> int:
+        ahead = sum(later**-power for later in range(age, age + remaining))
+        return min(left, int(left * (age**-power / ahead) * (1 - 2**-40)))
+
+    return pace
+
+
+def always(walk: Walk, plan: Plan, release: int, clock: float) -> int:
+    """No steering: every item has the full importance."""
+    del walk, plan, release, clock
+    return FULL
+
+
+def spending(release: int) -> float:
+    """How weights fall over the releases, if users spend like `falling(1.1)`."""
+    return (release + 1) ** -0.55
+
+
+def on_course(walk: Walk, plan: Plan, release: int, clock: float) -> int:
+    """Pauses items that are too far behind, and spares those that come to the threshold anyway."""
+    start, length = plan.block(release)
+    if clock >= length:
+        return walk.importance
+    last = plan.threshold(length)
+    z, unit = last / math.sqrt(length), plan.unit
+    course = last * clock / length
+    bound = course - 3 * unit * math.sqrt(clock * (1 - clock / length))
+    if walk.score < bound:
+        return 0
+    chances = min((walk.score - bound) / (course - bound), 1.0) ** 2
+    ahead = max(1.2 * clock, release - start + 1)
+    missing = z * math.sqrt(ahead) + 2 * unit * math.sqrt(ahead - clock) - walk.score
+    prospect = 1.0
+    if walk.score > 0:
+        rate = spending(release) * walk.score / walk.exposure
+        prospect = min(max(missing, 0.0) / (rate * max(ahead - clock, 1e-9)), 1.0) ** 1.25
+    return max(int(FULL * min(chances, prospect)), 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is fixed before the first row is read."""
+
+    #: The first release of each block.
+    blocks: tuple[int, ...]
+    releases: int
+    rounds: int
+    #: The square of the norm of a user, for life: squares of grid steps, for noise of one `unit` a release.
+    norm: int
+    #: By the number of releases of the block so far.
+    threshold: Callable[[int], int]
+    #: The most that a pair may have got in the block, by the number of releases so far and its rank (from 1).
+    cap: Callable[[int, int], int]
+    reach: int
+    #: Standard deviation of the noise of a release, in grid steps.
+    unit: float = 1.0
+    #: Whether pairs wait for the next block.
+    waits: bool = True
+    pace: Callable[[int, int, int], int] = evenly
+    importance: Callable[[Walk, Plan, int, float], int] = always
+
+    def block(self, release: int) -> tuple[int, int]:
+        """The first release of the block of a release, and the number of releases of this block."""
+        start = max(first for first in self.blocks if first <= release)
+        return start, min([first for first in self.blocks if first > start] + [self.releases]) - start
+
+
+class Series:
+    """One run; every call of `release` is the next release."""
+
+    def __init__(self, plan: Plan, noise: Noise, watched: Hashable = None, *, present: bool = True) -> None:
+        """`present` says whether the watched user's weights are in the scores."""
+        self.plan, self.noise, self.watched, self.present = plan, noise, watched, present
+        self.number = 0
+        self.accounts: dict[Hashable, Account] = {}
+        self.walks: dict[Hashable, Walk] = {}
+        self.lists: list[frozenset] = []
+        self.out: frozenset = frozenset()
+        self.out_before: frozenset = frozenset()
+        #: Pairs of release and item that the watched user's weight decides.
+        self.differences: list[tuple[int, Hashable]] = []
+        #: Every noisy value that was drawn.
+        self.values: dict[tuple[int, int, Hashable], int] = {}
+        #: What the watched user gave, by release, round and item.
+        self.watched_weights: dict[tuple[int, int, Hashable], int] = {}
+
+    def release(self, rows: Rows, forget: Iterable[Hashable] = ()) -> frozenset:
+        """Reads the rows of the next release and returns its new items."""
+        self.begin()
+        for user in forget:
+            self.forget(user)
+        for user, items in rows.items():
+            self.arrive(user, items)
+        allowances = self.allowances()
+        for number in range(self.plan.rounds):
+            self.round(number, allowances)
+        new = self.decide()
+        self.out |= new
+        self.lists.append(new)
+        self.number += 1
+        return new
+
+    @property
+    def age(self) -> int:
+        """The number of releases of the block, this one included."""
+        return self.number - self.plan.block(self.number)[0] + 1
+
+    def begin(self) -> None:
+        """At the start of a block: nothing of the scores and totals stays."""
+        if self.number not in self.plan.blocks:
+            return
+        self.walks = {}
+        self.out_before = self.out
+        for account in self.accounts.values():
+            account.given.clear()
+
+    def forget(self, user: Hashable) -> None:
+        """The user gives nothing any more. What it gave stays in the sums until the block ends."""
+        if user in self.accounts:
+            self.accounts[user].is_forgotten = True
+
+    def arrive(self, user: Hashable, items: frozenset) -> None:
+        """New pairs queue up, in the order of priorities (here: of their names)."""
+        account = self.accounts.setdefault(user, Account(self.plan.norm, self.number))
+        new = sorted(items - account.seen, key=str)
+        account.seen.update(new)
+        account.queue += new
+
+    def rank(self, account: Account) -> None:
+        """Pairs in the queue get the next ranks, unless their item was out before the block."""
+        for item in account.queue:
+            if item not in self.out_before and len(account.ranks) < self.plan.reach:
+                account.ranks[item] = len(account.ranks) + 1
+        account.queue.clear()
+
+    def allowances(self) -> dict:
+        """Ranks what may be ranked, and returns what each user may spend in this release."""
+        allowed = {}
+        for user, account in self.accounts.items():
+            if not self.plan.waits or self.number in self.plan.blocks:
+                self.rank(account)
+            if not account.is_forgotten:
+                age, remaining = self.number - account.first + 1, self.plan.releases - self.number
+                allowed[user] = self.plan.pace(account.left, age, remaining)
+        return allowed
+
+    def walk(self, item: Hashable) -> Walk:
+        """The walk of an item since the start of the block, also of releases in which nobody held it."""
+        if item not in self.walks:
+            walk = self.walks[item] = Walk()
+            for release in range(self.first_release_of_noise(), self.number):
+                for number in range(self.plan.rounds):
+                    self.observe(walk, item, release, number, 0)
+        return self.walks[item]
+
+    def first_release_of_noise(self) -> int:
+        """The noise of an item that appears now begins here."""
+        return self.plan.block(self.number)[0]
+
+    def observe(self, walk: Walk, item: Hashable, release: int, number: int, weight: int) -> None:
+        """One noisy value, and the importance that follows from all of them."""
+        if not walk.importance:
+            return
+        value = weight + self.noise(release, number, item)
+        self.values[release, number, item] = value
+        walk.score += value
+        walk.exposure += spending(release) * walk.importance / (FULL * self.plan.rounds)
+        clock = release - self.plan.block(release)[0] + (number + 1) / self.plan.rounds
+        walk.importance = self.plan.importance(walk, self.plan, release, clock)
+
+    def weights(self, account: Account, allowance: int) -> dict:
+        """What a user gives in a round; the squares of a release add up to `allowance / rounds` at most."""
+        importances = {item: self.walk(item).importance for item in account.ranks if item not in self.out}
+        squares = sum(importance**2 for importance in importances.values())
+        norm = allowance // self.plan.rounds**2
+        scale = math.isqrt((norm << 20) // squares) if squares else 0
+        weights = {}
+        for item, importance in importances.items():
+            cap = self.plan.cap(self.age, account.ranks[item]) - account.given[item]
+            weights[item] = max(min(importance * scale >> 10, cap), 0)
+        return weights
+
+    def round(self, number: int, allowances: dict) -> None:
+        """Every user gives, and every item that is not paused gets noise."""
+        sums: dict = defaultdict(int)
+        given = {user: self.weights(self.accounts[user], allowed) for user, allowed in allowances.items()}
+        for user, weights in given.items():
+            account = self.accounts[user]
+            account.left -= self.plan.rounds * sum(weight**2 for weight in weights.values())
+            for item, weight in weights.items():
+                account.given[item] += weight
+                self.book(user, number, item, weight)
+                if user != self.watched or self.present:
+                    sums[item] += weight
+        for item, walk in self.walks.items():
+            self.observe(walk, item, self.number, number, sums[item])
+
+    def book(self, user: Hashable, number: int, item: Hashable, weight: int) -> None:
+        """Keeps apart what the watched user gives."""
+        walk = self.walks[item]
+        if user != self.watched:
+            walk.others += weight
+            return
+        walk.watched += weight
+        self.watched_weights[self.number, number, item] = weight
+
+    def decide(self) -> frozenset:
+        """The new items: not paused, at the threshold, and not by noise alone."""
+        threshold, new = self.plan.threshold(self.age), set()
+        for item, walk in self.walks.items():
+            if item in self.out or not walk.importance or walk.score < threshold:
+                continue
+            passes = walk.score - walk.others < threshold
+            if passes != (walk.score - walk.others - walk.watched < threshold):
+                self.differences.append((self.number, item))
+            if passes:
+                new.add(item)
+        return frozenset(new)
+
+
+def play(series: Series, stream: Stream) -> Series:
+    """All releases of a stream."""
+    for number in range(series.plan.releases):
+        series.release(stream(number, list(series.lists)))
+    return series
+
+
+def without(stream: Stream, user: Hashable) -> Stream:
+    """The neighbouring stream, without one user."""
+    return lambda number, lists: {
+        other: items for other, items in stream(number, lists).items() if other != user
+    }
