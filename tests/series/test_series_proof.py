@@ -197,6 +197,27 @@ def test_ranks_of_a_block_are_those_of_its_start(waits) -> None:
     assert len(seen) == 1
 
 
+def test_pairs_on_items_that_are_out_only_raise_the_ranks_of_planned_pairs() -> None:
+    """Lemma 3 for arrivals that do not wait: `u` takes up, at once, whatever was listed."""
+    plan = replace(YEAR, waits=False, reach=12, blocks=(0,))
+    raised = 0
+    for seed in range(12):
+        stream, noise = random_stream(seed, plan.releases), gaussian(seed, UNIT / math.sqrt(2))
+
+        def curious(number: int, lists: list[frozenset], stream=stream) -> ref.Rows:
+            told = stream(number, lists)
+            return told | {1: told.get(1, frozenset()) | (lists[-1] if lists else frozenset())}
+
+        planned, real = (ref.play(ref.Series(plan, noise), each) for each in (stream, curious))
+        account = real.accounts[1]
+        for item, rank in planned.accounts[1].ranks.items():
+            # The same item may have come early; then it was out, and gets nothing.
+            if item in account.ranks and item not in real.out:
+                assert account.ranks[item] >= rank
+                raised += account.ranks[item] > rank
+    assert raised
+
+
 def test_noise_of_items_that_nobody_holds_may_be_drawn_later() -> None:
     """A series that measures every item from the start of each block has the same lists."""
 
