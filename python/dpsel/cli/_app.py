@@ -27,6 +27,7 @@ from dpsel.cli import (
     plan_size,
     plan_top_k,
     select,
+    top,
     top_k,
 )
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, notes_of, report_error
@@ -49,6 +50,7 @@ COMMANDS = (
     check.command,
     card.command,
     filter.command,
+    top.command,
     ledger.command,
     audit.command,
     demo_data.command,
