@@ -235,10 +235,34 @@ def test_top_writes_the_keys_with_the_largest_numbers(dpsel_run, folder):
         (("items.csv", "-k", "1", "-o", "top.xyz"), 2, "ends in one of"),
     ],
 )
-@pytest.mark.usefixtures("items")
+@pytest.mark.usefixtures("rows", "items")
 def test_top_refuses_and_leaves_nothing(dpsel_run, folder, arguments, code, text):
     before = names(folder)
     run = dpsel_run("top", *arguments)
     assert run.code == code
     assert text in run.err
     assert names(folder) == before
+
+
+def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
+    rows = ["who,job,age,note", *(f"u{row},cook,{30 + row % 2},secret{row}" for row in range(900))]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    budget = ("--epsilon", "1", "--delta", "1e-6")
+    files = ("-o", "domain.json", "--report", "domains.json")
+    run = dpsel_run("domains", "people.csv", "--columns", "job, age,note", *budget, *files)
+    assert (run.code, run.out) == (0, ""), run.err
+    assert "each row is a user" in run.err
+    read = json.loads((folder / "domain.json").read_text())
+    assert {name: each["possible_values"] for name, each in read.items()} == {
+        "job": ["cook"],
+        "age": ["30", "31"],
+        "note": [],
+    }
+    for arguments, code, text in (
+        (("people.csv", "--columns", "none"), 3, "cannot read"),
+        (("none.csv", "--columns", "job"), 3, "no such file"),
+        (("people.csv", "--columns", "job", "--user", "job"), 2, "as the user too"),
+    ):
+        before = names(folder)
+        run = dpsel_run("domains", *arguments, *budget, "-o", "other.json")
+        assert (run.code, text in run.err, names(folder)) == (code, True, before), run.err

@@ -20,6 +20,7 @@ from dpsel.cli import (
     compare,
     completion,
     demo_data,
+    domains,
     filter,  # noqa: A004 - the name of the command
     ledger,
     mechanisms,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 # A new command is a file with a click command called `command`, and its name here.
 COMMANDS = (
     select.command,
+    domains.command,
     top_k.command,
     plan.command,
     plan_top_k.command,
