@@ -36,7 +36,7 @@ def as_texts(frame: Any) -> Any:
     """The columns as texts; public tables, so looking at them costs nothing."""
     import pyarrow as pa
 
-    return pa.table({str(name): pa.array(frame[name].astype(str).tolist()) for name in frame.columns})
+    return pa.table({str(name): pa.array([str(value) for value in frame[name]]) for name in frame.columns})
 
 
 def main() -> None:
