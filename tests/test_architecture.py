@@ -209,6 +209,7 @@ ROOMS = [
     "budget",
     "_scratch",
     "selection",
+    "column_domains",
     "top_k",
     "_namespace",
     "polars",

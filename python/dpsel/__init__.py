@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from dpsel.auditing import audit_callable as audit_callable
     from dpsel.budget import Budget as Budget
     from dpsel.budget import Ledger as Ledger
+    from dpsel.column_domains import Domains as Domains
+    from dpsel.column_domains import domains as domains
     from dpsel.comparison import Comparison as Comparison
     from dpsel.comparison import compare as compare
     from dpsel.exceptions import DpselError as DpselError
@@ -68,6 +70,7 @@ else:
         "Cost": "accounting",
         "Counts": "accounting",
         "Csv": "formats",
+        "Domains": "column_domains",
         "DpselError": "exceptions",
         "Ledger": "budget",
         "Plan": "planning",
@@ -83,6 +86,7 @@ else:
         "audit_callable": "auditing",
         "check": "release",
         "compare": "comparison",
+        "domains": "column_domains",
         "explain": "planning",
         "for_group": "accounting",
         "plan": "planning",

@@ -205,3 +205,64 @@ def test_a_result_does_not_replace_a_list_or_a_ledger(dpsel_run, folder):
     run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--exclude", "list.csv", "-o", "list.csv")
     assert run.code == 2
     assert "would overwrite the file of --exclude" in run.error
+
+
+COUNTED = ("--counts", "0.5", "--insecure-test-key", KEY)
+
+
+def test_top_writes_the_keys_with_the_largest_numbers(dpsel_run, folder):
+    made = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *TO_FILES, *COUNTED)
+    assert made.code == 0, made.err
+    head, *keys = lines(folder / "items.csv")
+    largest = sorted(keys, key=lambda line: -int(line.split(",")[1]))
+    run = dpsel_run("top", "items.csv", "-k", "1")
+    assert (run.code, run.err, run.out.splitlines()) == (0, "", [head, largest[0]])
+    run = dpsel_run("top", "items.csv", "-k", "1", "--by", "item", "-o", "top.csv", "--report", "items.json")
+    assert (run.code, run.out, run.err) == (0, "", "")
+    assert lines(folder / "top.csv") == [head, *keys]
+    run = dpsel_run("top", "items.csv", "-k", "1", "--output-format", "ndjson")
+    assert json.loads(run.out)["item"] == largest[0].split(",")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("items.csv", "-k", "0"), 2, "'-k'"),
+        (("items.csv",), 2, "'-k'"),
+        (("items.csv", "-k", "1"), 2, "has no numbers of users or rows"),
+        (("none.csv", "-k", "1"), 3, "cannot read"),
+        (("items.csv", "-k", "1", "-o", "items.csv"), 2, "would overwrite the file of ITEMS"),
+        (("items.csv", "-k", "1", "-o", "top.xyz"), 2, "ends in one of"),
+    ],
+)
+@pytest.mark.usefixtures("rows", "items")
+def test_top_refuses_and_leaves_nothing(dpsel_run, folder, arguments, code, text):
+    before = names(folder)
+    run = dpsel_run("top", *arguments)
+    assert run.code == code
+    assert text in run.err
+    assert names(folder) == before
+
+
+def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
+    rows = ["who,job,age,note", *(f"u{row},cook,{30 + row % 2},secret{row}" for row in range(900))]
+    (folder / "people.csv").write_text("\n".join(rows) + "\n")
+    budget = ("--epsilon", "1", "--delta", "1e-6")
+    files = ("-o", "domain.json", "--report", "domains.json")
+    run = dpsel_run("domains", "people.csv", "--columns", "job, age,note", *budget, *files)
+    assert (run.code, run.out) == (0, ""), run.err
+    assert "each row is a user" in run.err
+    read = json.loads((folder / "domain.json").read_text())
+    assert {name: each["possible_values"] for name, each in read.items()} == {
+        "job": ["cook"],
+        "age": ["30", "31"],
+        "note": [],
+    }
+    for arguments, code, text in (
+        (("people.csv", "--columns", "none"), 3, "cannot read"),
+        (("none.csv", "--columns", "job"), 3, "no such file"),
+        (("people.csv", "--columns", "job", "--user", "job"), 2, "as the user too"),
+    ):
+        before = names(folder)
+        run = dpsel_run("domains", *arguments, *budget, "-o", "other.json")
+        assert (run.code, text in run.err, names(folder)) == (code, True, before), run.err

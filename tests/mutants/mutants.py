@@ -3439,4 +3439,18 @@ MUTANTS = [
         '    except csv.Error:\n        return f"{path} is not a CSV file"',
         ("tests/leaks/test_rows_in_locals.py",),
     ),
+    Mutant(
+        "the largest keys of groups are those of the smallest numbers",
+        "python/dpsel/release/_top.py",
+        "key=lambda place: -numbers[place]",
+        "key=lambda place: numbers[place]",
+        ("tests/unit/test_top_of_release.py",),
+    ),
+    Mutant(
+        "equal values of two columns are one key of a domain",
+        "python/dpsel/column_domains.py",
+        "pa.array([number] * rows, pa.int64())",
+        "pa.array([0] * rows, pa.int64())",
+        ("tests/unit/test_column_domains.py",),
+    ),
 ]

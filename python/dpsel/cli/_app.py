@@ -20,6 +20,7 @@ from dpsel.cli import (
     compare,
     completion,
     demo_data,
+    domains,
     filter,  # noqa: A004 - the name of the command
     ledger,
     mechanisms,
@@ -27,6 +28,7 @@ from dpsel.cli import (
     plan_size,
     plan_top_k,
     select,
+    top,
     top_k,
 )
 from dpsel.cli._exit import EXIT_CODES_HELP, ExitCode, in_options, notes_of, report_error
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 # A new command is a file with a click command called `command`, and its name here.
 COMMANDS = (
     select.command,
+    domains.command,
     top_k.command,
     plan.command,
     plan_top_k.command,
@@ -49,6 +52,7 @@ COMMANDS = (
     check.command,
     card.command,
     filter.command,
+    top.command,
     ledger.command,
     audit.command,
     demo_data.command,

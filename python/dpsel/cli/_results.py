@@ -66,7 +66,7 @@ class Results:
         tables: Mapping[str, str | os.PathLike[str] | None],
     ) -> None:
         """Check the options; ``tables`` has the file of each option that names a public one."""
-        self._target = _target(options["output"], options["output_format"])
+        self._target = target_of(options["output"], options["output_format"])
         self._format = options["output_format"] or STDOUT_FORMATS[0]
         if self._target is None:
             require_stdout()
@@ -117,7 +117,7 @@ class Results:
             raise
 
 
-def _target(output: str, output_format: str | None) -> Path | None:
+def target_of(output: str, output_format: str | None) -> Path | None:
     """Return the file to write, or ``None`` for standard output; refuse a path that cannot be written."""
     if output == STDOUT:
         return None

@@ -33,6 +33,12 @@ class Contents(Shown):
     __slots__ = ()
 
     report: Report
+    _returns: str
+
+    @property
+    @abstractmethod
+    def items(self) -> Any:
+        """The released items, as the kind of table that came in."""
 
     @abstractmethod
     def to_table(self) -> ItemTable:
@@ -114,6 +120,46 @@ class Contents(Shown):
 
         self._refuse_ngrams()
         filter_file(self._keys(), source, target, self._item_columns(item), other, file_format)
+
+    def top(self, k: int, *, by: str | Sequence[str] | None = None) -> Any:
+        """Return the ``k`` keys with the largest noisy numbers, in all or of each group.
+
+        It is computed from the published keys and numbers alone, so it costs nothing, for every ``k`` and
+        every grouping. Sizes of groups are not numbers of persons: see
+        [the guide](https://dpsel.github.io/dpsel/guide/groups/).
+
+        Args:
+            k: The most keys of each group. A group with fewer keys has a shorter list.
+            by: An item column, or several, whose values make the groups; by default all keys are one.
+
+        Returns:
+            Rows of ``items``, as the same kind of table: sorted by group, and within it by the number,
+            the largest first. Equal numbers are sorted by their keys.
+
+        Raises:
+            InvalidParameterError: If the release has no noisy numbers (``counts=``) or is a top-k, if ``k``
+                is below 1, or if ``by`` names another column.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, ("no", drink)) for user in range(900) for drink in ("tea", "milk")]
+            >>> rows += [(user, ("pe", "tea")) for user in range(300, 1800)]
+            >>> release = dpsel.select_partitions(
+            ...     rows,
+            ...     item=["country", "drink"],
+            ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            ...     max_items_per_user=3,
+            ...     counts=0.3,
+            ... )
+            >>> [row[:2] for row in release.top(1)]
+            [('pe', 'tea')]
+            >>> [row[0] for row in release.top(1, by="country")]
+            ['no', 'pe']
+        """
+        from dpsel.release._top import places_of_top, taken
+
+        places = places_of_top(self.report, self.to_table, k, by)
+        return taken(self.items, self._returns, places)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
         """Draw the released items over their noisy numbers, or weights, with the interval of the noise.

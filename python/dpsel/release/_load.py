@@ -45,7 +45,7 @@ def loaded(
     names: list[str] = list(request["columns"]["items"])
     weighted = bool(request.get("with_weights"))
     columns = _columns(path)
-    numbers, listed = counted_column(request), bool(request.get("public_items"))
+    numbers, listed = _numbers(found), bool(request.get("public_items"))
     asked = ((_WEIGHT, weighted), (numbers, numbers is not None), (_PUBLIC, listed))
     beside = [name for name, is_there in asked if name and is_there]
     missing = [name for name in [*names, *beside] if name not in columns]
@@ -67,6 +67,13 @@ def loaded(
     elif listed:
         made[_PUBLIC] = marks
     return _core_calls.release_of(made, weights, found.to_json())
+
+
+def _numbers(report: Report) -> str | None:
+    """Return the name of the column of noisy numbers, if there is one."""
+    if report["task"] == "select":
+        return counted_column(report["request"])
+    return "count" if report["request"].get("counts") else None
 
 
 def _whole(values: list[Any], name: str, path: Path) -> list[int]:

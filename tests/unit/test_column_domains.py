@@ -1,0 +1,132 @@
+"""``dpsel.domains``: values of several columns in one call, typed as the columns are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dpsel
+from dpsel.exceptions import InvalidParameterError, SchemaError
+
+PRIVACY = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+DAY = dt.date(2026, 1, 1)
+TABLE = pa.table(
+    {
+        "who": [f"u{row}" for row in range(2000)],
+        "number": pa.array([1, -2] * 1000, pa.int16()),
+        "text": ["1", "it's \\ ok"] * 1000,
+        "flag": [True, False] * 1000,
+        "day": [DAY, None] * 1000,
+        "share": [0.5] * 2000,
+        "rare": [f"secret{row}" for row in range(2000)],
+    }
+)
+COLUMNS = ["number", "text", "flag", "day", "rare"]
+VALUES = {"number": [-2, 1], "text": ["1", "it's \\ ok"], "flag": [False, True], "day": [DAY], "rare": []}
+
+
+def found(data=TABLE, columns=COLUMNS, **options):
+    return dpsel.domains(data, **{"columns": columns, "privacy": PRIVACY} | options)
+
+
+FORMS = {
+    "pyarrow": lambda table: table,
+    "polars": pl.from_arrow,
+    "pandas": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "dictionaries": lambda table: table.set_column(2, "text", table["text"].dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("user", [None, "who"])
+def test_every_column_has_its_values_in_its_type(form, user):
+    made = found(FORMS[form](TABLE), user=user)
+    assert {name: made[name] for name in made} == VALUES
+    assert made.columns == COLUMNS
+    for name in ("number", "flag", "day"):
+        assert made.to_arrow(name).type == TABLE.schema.field(name).type
+    assert dpsel.check(made.report).ok
+
+
+def test_types_do_not_depend_on_rows():
+    empty = found(TABLE.slice(0, 1))
+    assert [len(empty[name]) for name in COLUMNS] == [0] * 5
+    assert [empty.to_arrow(name).type for name in COLUMNS] == [found().to_arrow(n).type for n in COLUMNS]
+
+
+def test_the_report_says_that_each_row_is_a_user():
+    assert found().report["request"]["columns"]["user"] == "each row"
+    assert repr(found()).endswith("each row is a user>")
+    assert "each row" not in repr(found(user="who"))
+
+
+def test_the_answer_is_that_of_rows_of_column_and_value():
+    key = bytes(32)
+    made = found(columns=["number", "text"], insecure_test_key=key)
+    rows = [
+        (row, (at, str(value)))
+        for at, name in enumerate(("number", "text"))
+        for row, value in enumerate(TABLE[name].to_pylist())
+    ]
+    same = dpsel.select_partitions(
+        rows,
+        item=["column", "value"],
+        privacy=PRIVACY,
+        max_items_per_user=2,
+        mechanism="steered",
+        insecure_test_key=key,
+    )
+    assert sorted(same) == sorted(
+        (at, str(value)) for at, name in enumerate(("number", "text")) for value in made[name]
+    )
+
+
+def test_the_domain_file_and_the_statement(tmp_path):
+    made = found()
+    made.write(tmp_path / "domain.json")
+    read = json.loads((tmp_path / "domain.json").read_text())
+    assert read["number"] == {"type": "CategoricalAttribute", "possible_values": [-2, 1]}
+    assert read["day"]["possible_values"] == ["2026-01-01"]
+    assert made.to_snowflake("db.t") == (
+        "ALTER TABLE db.t ALTER (\n"
+        "  COLUMN number SET PRIVACY DOMAIN BETWEEN (-2, 1),\n"
+        "  COLUMN text SET PRIVACY DOMAIN IN ('1', 'it''s \\\\ ok')\n"
+        ");"
+    )
+    renamed = found(TABLE.rename_columns(["who", 'a "b"', *TABLE.column_names[2:]]), columns=['a "b"'])
+    assert 'COLUMN "a ""b""" SET' in renamed.to_snowflake("t")
+    with pytest.raises(InvalidParameterError, match="there is no domain to set"):
+        found(columns=["flag"]).to_snowflake("t")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"columns": []}, InvalidParameterError, "at least one column"),
+        ({"columns": ["share"]}, SchemaError, "round floating-point numbers"),
+        ({"columns": ["none"]}, SchemaError, "no single column named 'none'"),
+        ({"user": "none"}, SchemaError, "no single column named 'none'"),
+        ({"columns": ["text", "text"]}, InvalidParameterError, "twice"),
+        ({"user": "text"}, InvalidParameterError, "as the user too"),
+        ({"user": ["who"]}, InvalidParameterError, "user must name one column"),
+        ({"data": TABLE.to_pandas().astype(object)}, SchemaError, "the type object of pandas"),
+        ({"data": [(1, 2)]}, SchemaError, "declared types, got a list"),
+        ({"data": pl.from_arrow(TABLE).lazy()}, SchemaError, "collect()"),
+        (
+            {"data": TABLE.append_column("b", pa.array([b"x"] * 2000)), "columns": ["b"]},
+            SchemaError,
+            "cast it",
+        ),
+    ],
+)
+def test_bad_input_is_refused_and_costs_nothing(arguments, error, text):
+    budget = dpsel.Budget(PRIVACY)
+    with pytest.raises(error) as info:
+        found(**{"privacy": budget.spend(PRIVACY, "domains")} | arguments)
+    assert text in str(info.value)
+    assert "secret" not in str(info.value)
