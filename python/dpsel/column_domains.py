@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.release import Release, Report
+    from dpsel.typing import Progress
 
 __all__ = ["Domains", "domains"]
 
@@ -129,6 +130,11 @@ def domains(
     user: str | None = None,
     max_items_per_user: int | None = None,
     mechanism: SelectionMechanism | str = "steered",
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = "auto",
+    scratch_limit: int | str | None = None,
+    progress: Progress | bool | None = None,
     insecure_test_key: bytes | None = None,
 ) -> Domains:
     """Return the values of each column that may be published, in one call for all columns.
@@ -144,6 +150,11 @@ def domains(
         max_items_per_user: The most values that a user contributes, in all columns together; by default the
             number of columns. Give a larger one if users have several rows.
         mechanism: How to select, as in [`select_partitions`][dpsel.select_partitions].
+        threads: The most threads to use.
+        memory_limit: The most bytes to use beside the table, such as ``"4GiB"``.
+        scratch: Where rows beyond that go on, as in [`select_partitions`][dpsel.select_partitions].
+        scratch_limit: The most bytes to use there.
+        progress: ``True`` for a bar, or a function that is called with ``(done, total)``.
         insecure_test_key: 32 bytes that replace the secret key. **Not private**; for tests only.
 
     Returns:
@@ -170,10 +181,15 @@ def domains(
     release = select_partitions(
         _pairs(table, names, user),
         user=_EACH_ROW if user is None else user,
-        item=["column", "value"],
+        item=_items(user),
         privacy=privacy,
         max_items_per_user=len(names) if max_items_per_user is None else max_items_per_user,
         mechanism=mechanism,
+        threads=threads,
+        memory_limit=memory_limit,
+        scratch=scratch,
+        scratch_limit=scratch_limit,
+        progress=progress,
         insecure_test_key=insecure_test_key,
     )
     return Domains(_typed(release, kinds), release.report)
@@ -255,13 +271,19 @@ def _kind(name: str, kind: Any) -> Any:
     )
 
 
+def _items(user: str | None) -> list[str]:
+    """Return names of the columns of an item, which are others than that of the user."""
+    return [f"{name} of {user}" if name == user else name for name in ("column", "value")]
+
+
 def _pairs(table: Any, names: list[str], user: str | None) -> Any:
     """Return rows (user, number of the column, value as text), which are made when they are read."""
     import pyarrow as pa
 
     kind = pa.int64() if user is None else table.schema.field(user).type
+    column, value = _items(user)
     schema = pa.schema(
-        [(_EACH_ROW if user is None else user, kind), ("column", pa.int64()), ("value", pa.large_string())]
+        [(_EACH_ROW if user is None else user, kind), (column, pa.int64()), (value, pa.large_string())]
     )
 
     def batches() -> Iterator[Any]:

@@ -266,3 +266,8 @@ def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
         before = names(folder)
         run = dpsel_run("domains", *arguments, *budget, "-o", "other.json")
         assert (run.code, text in run.err, names(folder)) == (code, True, before), run.err
+    assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "1", "--delta", "1e-6").code == 0
+    paid = ("domains", "people.csv", "--columns", "job", *budget, "--ledger", "spent.jsonl", "-o", "job.json")
+    first, second = dpsel_run(*paid, "--threads", "1"), dpsel_run(*paid)
+    assert (first.code, second.code) == (0, 2), second.err
+    assert "exceed" in second.err

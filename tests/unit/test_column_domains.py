@@ -53,6 +53,22 @@ def test_every_column_has_its_values_in_its_type(form, user):
     assert dpsel.check(made.report).ok
 
 
+@pytest.mark.parametrize("name", ["column", "value", "each row"])
+def test_a_user_column_of_any_name(name):
+    table = TABLE.rename_columns([name, *TABLE.column_names[1:]])
+    assert found(table, user=name)["number"] == VALUES["number"]
+
+
+def test_options_of_a_selection(tmp_path):
+    steps = []
+    options = {"threads": 1, "memory_limit": "256MiB", "scratch": tmp_path, "scratch_limit": "1GiB"}
+    made = found(progress=lambda *step: steps.append(step), **options)
+    assert made["number"] == VALUES["number"]
+    assert steps[-1][0] == steps[-1][1]
+    with pytest.raises(InvalidParameterError, match="threads"):
+        found(threads=0)
+
+
 def test_types_do_not_depend_on_rows():
     empty = found(TABLE.slice(0, 1))
     assert [len(empty[name]) for name in COLUMNS] == [0] * 5

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import privacy_from, privacy_options
+from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
+from dpsel.cli._options import memory_option, scratch_options, threads_option
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._types import HexKey, WholeRange
 from dpsel.exceptions import FileError
@@ -28,6 +29,7 @@ Without --user each row is a user. The file is the domain file of dpsynth, in JS
 @click.option("--columns", required=True, metavar="NAMES", help="The columns, with commas between them.")
 @click.option("--user", metavar="COLUMN", help="Column of the user.  [default: each row is a user]")
 @privacy_options
+@ledger_option
 @click.option(
     "--max-items-per-user",
     type=WholeRange(min=1),
@@ -36,22 +38,29 @@ Without --user each row is a user. The file is the domain file of dpsynth, in JS
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="JSON.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="What was enforced, as JSON.")
+@threads_option
+@memory_option
+@scratch_options
 @click.option("--insecure-test-key", type=HexKey(), help="Fixed release key: NOT PRIVATE. Tests only.")
 def command(path: Path, **options: Any) -> None:
     """Read PATH, a CSV file whose columns are texts, or a Parquet file. Both need pyarrow."""
     outputs = {"--output": options["output"], "--report": options["report"]}
-    refuse_same_file(outputs, [str(path)])
+    refuse_same_file({**outputs, "--ledger": options["ledger"]}, [str(path)])
     names = [name.strip() for name in options["columns"].split(",")]
     privacy = privacy_from(options["epsilon"], options["rho"], options["delta"])
+    running = {
+        name: options[name]
+        for name in ("threads", "memory_limit", "scratch", "scratch_limit", "insecure_test_key")
+    }
     with Staged() as staged:
         targets = [staged.add(target) if target else None for target in outputs.values()]
         found = dpsel.domains(
             _table(path, [*names, *([options["user"]] if options["user"] else [])]),
             columns=names,
             user=options["user"],
-            privacy=privacy,
+            privacy=paid_from(privacy, options | {"items": names}),
             max_items_per_user=options["max_items_per_user"],
-            insecure_test_key=options["insecure_test_key"],
+            **running,
         )
         if targets[0]:
             found.write(targets[0])
