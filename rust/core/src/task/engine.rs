@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Engine::read -> Held: users_by_size, users_per_item
-//!                       released or counted -> ItemFacts: noisy_numbers or users, names
+//!                       released or counted -> ItemFacts: noisy_numbers, rest or users, names
 //! ```
 
 use std::fmt;
@@ -16,7 +16,7 @@ use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
 use super::select::PublicLists;
-use crate::counting::{CountNoise, CountedUsers};
+use crate::counting::{CountNoise, NumbersAsked, RestNoise, RestSums};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -55,7 +55,7 @@ pub struct Plan<'a> {
     /// Whether rounds find the items. Without rounds users are only counted.
     pub has_rounds: bool,
     /// What is counted of the items that rounds have found.
-    pub after: AfterRounds<'a>,
+    pub after: AfterRounds,
     /// Whether the rows have to tell the names of items.
     pub names: bool,
     /// The bytes that the job takes beside its rows, if they are in memory.
@@ -70,11 +70,11 @@ impl fmt::Debug for Plan<'_> {
 
 /// What is counted of the items that rounds have found.
 #[derive(Debug, Clone, Copy)]
-pub enum AfterRounds<'a> {
+pub enum AfterRounds {
     /// Nothing.
     Nothing,
-    /// Their users or rows, with noise: also those of public items.
-    NoisyNumbers(&'a CountedUsers),
+    /// Their users or rows, with noise, also those of public items; or what the list covers.
+    NoisyNumbers(NumbersAsked),
     /// All of their users, for a draw.
     Users,
 }
@@ -83,7 +83,7 @@ impl Plan<'_> {
     /// The most rows of a user and an item that count, if rows are counted.
     pub(crate) fn counted_rows(&self) -> Option<u32> {
         match self.after {
-            AfterRounds::NoisyNumbers(asked) => asked.max_rows_per_item.map(|_| asked.limit().most_rows()),
+            AfterRounds::NoisyNumbers(asked) => Some(asked.most_rows()).filter(|most| *most > 1),
             AfterRounds::Nothing | AfterRounds::Users => None,
         }
     }
@@ -176,6 +176,12 @@ pub trait ItemFacts {
     /// # Errors
     /// As [`Held::released`].
     fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>>;
+
+    /// How many users have all, some or none of their items among these and the public ones, and their rows.
+    ///
+    /// # Errors
+    /// As [`Held::released`].
+    fn rest(&self, released: &Found, noise: &RestNoise) -> Result<RestSums>;
 
     /// The number of users of each of these items.
     ///

@@ -19,7 +19,7 @@ impl Possible {
     pub fn of(request: &SelectRequest) -> Result<Self> {
         let calibrated = |possible: SelectRequest| {
             let calibration = possible.calibrate_once()?;
-            Ok(Calibrated { request: possible, look: None, calibration })
+            Ok(Calibrated::of(possible, calibration))
         };
         Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
     }
@@ -49,9 +49,9 @@ impl Possible {
 fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
     let Totals { users, codes, rows } = totals;
     let rounds = rounds::bytes(&calibrated.calibration, totals, control);
-    calibrated.request.counts.map_or(rounds, |counts| {
+    calibrated.request.numbers().map_or(rounds, |asked| {
         // Rounds give their memory back before items are counted.
         let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
+        Holdings::bytes(asked.most_rows(), users, rows) + rounds.max(sums)
     })
 }

@@ -21,7 +21,7 @@ pub fn top_k_from_counts(
     request: &TopKRequest,
     key: &ReleaseKey,
 ) -> Result<(Vec<(Option<usize>, Option<i64>)>, Report)> {
-    let calibrated = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
+    let calibrated = Calibrated::of(request.clone(), request.calibrate()?);
     let report = Report::new(Enforced::TopK(calibrated.clone()), key)?;
     let unseen = match request.domain {
         Domain::Sized { items } => items.checked_sub(counts.len() as u64).ok_or_else(|| {

@@ -49,7 +49,7 @@ pub(crate) fn top_k_on(
     key: &ReleaseKey,
 ) -> Result<Release> {
     let control = engine.control();
-    let asked = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
+    let asked = Calibrated::of(request.clone(), request.calibrate()?);
     let columns = columns_of_rows(request)?;
     let discovery = asked.calibration.discovery.as_ref();
     control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
