@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["Covered", "ListedRows", "ListedUsers", "RestNumbers", "coverage_of", "rest_lines", "rest_of"]
 
 
+_DISAGREE = "its request, its calibration and its numbers of the rest do not agree"
+
+
 class Covered(NamedTuple):
     """A part of users or rows, with an interval of 95 % for the noise of its numbers."""
 
@@ -69,6 +72,8 @@ def rest_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
     noise, found = report["calibration"].get("rest"), report.get("rest")
     if noise is None and found is None:
         return None
+    if noise is None or found is None:
+        raise ReportError(_DISAGREE)
     try:
         kinds = [kind for kind in ("users", "rows") if kind in noise]
         return {"max_rows_per_user": noise.get("max_rows_per_user"), "paid": noise["paid"]} | {
@@ -78,7 +83,7 @@ def rest_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
             for kind in kinds
         }
     except (KeyError, TypeError):
-        raise ReportError("its request, its calibration and its numbers of the rest do not agree") from None
+        raise ReportError(_DISAGREE) from None
 
 
 def numbers_of_rest(report: Mapping[str, Any]) -> RestNumbers:

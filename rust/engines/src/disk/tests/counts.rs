@@ -47,10 +47,7 @@ fn what_a_list_covers_is_that_in_memory() {
             let memory = little(2000, 1 + n % 3);
             for request in [SelectRequest { counts: None, ..both.clone() }, both] {
                 assert!(same(&rows, from, &request, memory) > 0, "{mechanism}");
-                for lists in 0..3 {
-                    let listed = with_lists(request.clone(), from, lists);
-                    assert!(same(&rows, from, &listed, memory) > 0, "{mechanism}");
-                }
+                assert!(same(&rows, from, &with_lists(request, from, 1), memory) > 0, "{mechanism}");
             }
         }
     }

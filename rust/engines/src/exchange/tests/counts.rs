@@ -53,8 +53,8 @@ fn what_a_list_covers_is_that_of_one_process() {
     }
     // Nothing is released, and all is in the rest.
     let rest = Some(Rest { share: 0.1, max_rows_per_user: Some(7) });
-    let nothing = SelectRequest { rest, ..request_with(MECHANISMS[1], 1e-3, 2, false) };
-    assert_eq!(same(texts, &rows, &nothing, 3), 0);
+    let nothing = SelectRequest { rest, ..request(MECHANISMS[1], 2, false) };
+    assert_eq!(same(texts, &[(1, 2), (1, 3), (2, 3), (2, 3)], &nothing, 3), 0);
 }
 
 #[test]
