@@ -177,9 +177,7 @@ def _run(
             known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
             if selection.is_counted or selection.has_rest:
                 is_known = looks_up and not len(public)  # Then one join serves names and numbers.
-                listed = (
-                    known if is_known else flow.released_set(contributions, released.followed_by(public))
-                )
+                listed = known if is_known else flow.released_set(contributions, released.followed_by(public))
                 numbers = flow.noisy_counts(contributions, listed) if selection.is_counted else None
                 rest = flow.rest(contributions, listed) if selection.has_rest else None
         made = selection.publish(flow.names(known), released, numbers, rest, schema, reason)

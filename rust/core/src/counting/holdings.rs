@@ -145,7 +145,9 @@ impl Holdings {
             sums
         });
         let mut sums = noise.sums();
-        parts.iter().for_each(|part| sums.add_sums(part));
+        for part in &parts {
+            sums.add_sums(part);
+        }
         control.release_memory(bytes);
         control.check()?;
         Ok(sums)

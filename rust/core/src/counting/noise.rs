@@ -212,7 +212,7 @@ pub(super) fn scale_of(norm: f64, mu: f64, option: &str) -> Result<f64> {
         return Ok(sigma);
     }
     Err(Error::Calibration {
-        what: format!("{option} with noise of a standard deviation below 2^28 = 268,435,456").into(),
+        what: format!("{option} with noise of a standard deviation below 2^28 = 268,435,456"),
         fix: CountNoise::TOO_NOISY,
     })
 }

@@ -357,7 +357,9 @@ mod tests {
     /// The sums of these users, each with (in the list, rows) of its items.
     fn sums(users: &[Vec<(bool, usize)>], rows: Option<u32>) -> [u64; NUMBERS] {
         let mut sums = noise(0.1, rows).sums();
-        users.iter().for_each(|held| sums.add(held.iter().copied()));
+        for held in users {
+            sums.add(held.iter().copied());
+        }
         sums.sums
     }
 
@@ -401,7 +403,9 @@ mod tests {
             let noise = noise(0.1, Some(3));
             let of = |users: &[Vec<(bool, usize)>]| {
                 let mut sums = noise.sums();
-                users.iter().for_each(|held| sums.add(held.iter().copied()));
+                for held in users {
+            sums.add(held.iter().copied());
+        }
                 sums
             };
             let (mut parts, mut sent) = (of(other), noise.sums());

@@ -130,9 +130,12 @@ pub(crate) fn blamed(
             what: format!(
                 "{} at an epsilon this large, because their noise has a precision of 128 bits",
                 asked.options()
-            )
-            .into(),
-            fix: "lower epsilon, raise delta, or leave counts= and rest= out",
+            ),
+            fix: if asked.rest.is_some() {
+                "lower epsilon, raise delta, or leave rest= out, and counts="
+            } else {
+                "lower epsilon, raise delta, or leave counts= out"
+            },
         },
         (Ok(_), _) => nothing_left(asked),
     }
@@ -175,19 +178,19 @@ fn left_of(whole: f64, spent: f64, asked: &NumbersAsked) -> Result<f64> {
 
 fn nothing_left(asked: &NumbersAsked) -> Error {
     Error::Calibration {
-        what: format!("the items with what {} leaves of the budget", asked.options()).into(),
+        what: format!("the items with what {} leaves of the budget", asked.options()),
         fix: "lower share, or raise epsilon or rho",
     }
 }
 
 fn no_part(asked: &NumbersAsked) -> Error {
     let what = format!("{} with no part of the budget", asked.options());
-    Error::Calibration { what: what.into(), fix: CountNoise::TOO_NOISY }
+    Error::Calibration { what, fix: CountNoise::TOO_NOISY }
 }
 
 fn no_pure_numbers(asked: &NumbersAsked) -> Error {
     Error::Incompatible {
-        what: format!("{} adds Gaussian noise, which has no guarantee under PureDP", asked.options()).into(),
+        what: format!("{} adds Gaussian noise, which has no guarantee under PureDP", asked.options()),
         fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
     }
 }
