@@ -64,7 +64,7 @@ impl Engine for DiskEngine<'_> {
             |rows: &mut _| plan.lists.remove_excluded_from(rows),
             |rows: &mut _| plan.lists.remove_from(rows),
         );
-        match rows.read(source, (schema.clone(), order.clone()), plan.later, prepare)? {
+        match rows.read(source, (schema.clone(), order.clone()), plan.later, &prepare)? {
             Read::InMemory(rows) => {
                 Ok(Box::new(task::MemoryRows::new(rows, plan, (self.key, self.control()))?))
             }

@@ -105,7 +105,7 @@ impl<'a> RowSink<'a> {
         source: OpenSource,
         (schema, order): (ItemSchema, RowOrder),
         later: &Later<'_>,
-        prepare: (impl Fn(&mut Contributions) + Sync, impl Fn(&mut Contributions) + Sync),
+        prepare: &(impl Fn(&mut Contributions) + Sync, impl Fn(&mut Contributions) + Sync),
     ) -> Result<Read> {
         let (control, key) = (self.stages.control, self.key);
         let spill = |mut contributions: Contributions| {
