@@ -6,6 +6,7 @@ use dpsel_exact::random::ReleaseKey;
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::counting::CountedUsers;
 use crate::rounds::Calibration;
 use crate::top_k::draws::loss_levels::RATES;
 use crate::top_k::ranking::{Counts, Place, Ranking};
@@ -52,6 +53,19 @@ pub trait TopKMechanism {
     /// Whether noisy counts of the items come at no further cost. If not, they are refused at that price.
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         false
+    }
+
+    /// The noisy counts that it draws from in place of exact ones, if its rounds leave a part of the budget to them.
+    fn counted_users(&self) -> Option<CountedUsers> {
+        None
+    }
+
+    /// The most items that a user keeps in its rounds, if it has any.
+    ///
+    /// # Errors
+    /// As [`Mechanism::kept_items`](crate::mechanisms::Mechanism::kept_items).
+    fn kept_items(&self, limit: L0Bound) -> Result<L0Bound> {
+        Ok(limit)
     }
 }
 
@@ -106,6 +120,32 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The limit of users, for a mechanism that selects partitions first.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for users without a limit, and for what its proof does not cover.
+    pub(super) fn for_rounds(&self, mechanism: &str) -> Result<L0Bound> {
+        let Some(bound) = self.bound else {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} selects partitions first, for which users must be bounded"),
+                fix: "set max_items_per_user",
+            });
+        };
+        if self.neighbours != Neighbours::AddRemove {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} has no proof for neighbours other than \"add_remove\""),
+                fix: "use neighbours=\"add_remove\", or LimitDomain",
+            });
+        }
+        if self.sensitivity != 1 {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} counts users, each of whom changes a count by 1"),
+                fix: "leave sensitivity out",
+            });
+        }
+        Ok(bound)
+    }
+
     /// By how much the difference of two counts changes at most; proofs are in
     /// `docs/algorithms/neighbouring_counts.md`.
     pub(super) fn span(&self) -> u64 {
@@ -157,9 +197,11 @@ impl Parameters {
 /// The numbers of a calibrated mechanism. No data went into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopKCalibration {
-    /// By how much the exponent of a probability falls per user.
+    /// By how much the exponent of a probability falls per user; 0 where nothing is drawn after the rounds.
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub rate: f64,
     /// Number of draws that share the budget.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub rounds: u32,
     /// The number of the largest counts that are candidates, if the domain is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,20 +220,38 @@ pub struct TopKCalibration {
     pub counts_square_rate: Option<f64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(rate: &f64) -> bool {
+    rate.to_bits() == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(rounds: &u32) -> bool {
+    *rounds == 0
+}
+
 impl TopKCalibration {
     /// # Errors
     /// [`Error::Calibration`] if the rate is too small.
     pub(super) fn new(rate: f64, rounds: u32) -> Result<Self> {
-        let rate = checked_rate(rate)?;
-        Ok(Self {
-            rate,
-            rounds,
+        Ok(Self { rate: checked_rate(rate)?, rounds, ..Self::empty() })
+    }
+
+    /// Rounds whose noisy counts are sorted. Nothing is drawn then.
+    pub(super) fn of_rounds(discovery: Calibration) -> Self {
+        Self { discovery: Some(discovery), ..Self::empty() }
+    }
+
+    const fn empty() -> Self {
+        Self {
+            rate: 0.0,
+            rounds: 0,
             candidates: None,
             threshold: None,
             discovery: None,
             counts_rate: None,
             counts_square_rate: None,
-        })
+        }
     }
 
     /// Whether counts are taken after users are bounded. A discovery bounds users for its selection only.

@@ -5,8 +5,8 @@ use dpsel_rows::contributions::Totals;
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
-use crate::counting::Holdings;
-use crate::rounds;
+use crate::counting::{CountedUsers, Holdings};
+use crate::rounds::{self, Calibration};
 use crate::task::calibration::{Calibrated, CalibratedSelect};
 
 /// The request, or those between which a look chooses.
@@ -40,16 +40,25 @@ impl Possible {
     /// `public` is the number of public items.
     pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
         move |totals| {
-            let bytes = self.each().map(|possible| beside_rows(possible, totals, public, control));
+            let bytes = self.each().map(|possible| {
+                let Calibrated { request, calibration, .. } = possible;
+                beside_rows(calibration, request.counts.as_ref(), (totals, public), control)
+            });
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
     }
 }
 
-fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
+/// The bytes that rounds take beside the rows, and the counts of what they release if there are any.
+pub(in crate::task) fn beside_rows(
+    calibration: &Calibration,
+    counts: Option<&CountedUsers>,
+    (totals, public): (Totals, usize),
+    control: &Control,
+) -> usize {
     let Totals { users, codes, rows } = totals;
-    let rounds = rounds::bytes(&calibrated.calibration, totals, control);
-    calibrated.request.counts.map_or(rounds, |counts| {
+    let rounds = rounds::bytes(calibration, totals, control);
+    counts.map_or(rounds, |counts| {
         // Rounds give their memory back before items are counted.
         let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
         Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)

@@ -144,7 +144,19 @@ impl TopKRequest {
     }
 
     fn check_counts(&self) -> Result<()> {
-        let free = self.mechanism.as_mechanism().has_free_counts(&self.parameters());
+        let mechanism = self.mechanism.as_mechanism();
+        let free = mechanism.has_free_counts(&self.parameters());
+        let on_top = match self.counts {
+            PublishedCounts::None | PublishedCounts::Free => false,
+            PublishedCounts::Laplace { .. } | PublishedCounts::Noise { .. } => true,
+        };
+        if mechanism.counted_users().is_some() && on_top {
+            return Err(Error::Incompatible {
+                what: "counts= asks for noise on top, but this mechanism has noisy counts of all items that it picks from"
+                    .into(),
+                fix: "set counts=\"free\", which publishes these at no cost",
+            });
+        }
         if self.counts == PublishedCounts::Free && !free {
             return Err(Error::Incompatible {
                 what: "this mechanism has no noisy counts that it could publish at no cost".into(),

@@ -1,0 +1,108 @@
+//! `SelectAndCount`: a partition selection with noisy counts of the users of its items, and the k largest of these.
+//!
+//! Items and counts have one budget; the answer is computed from them alone. Page: `docs/algorithms/select_and_count.md`.
+
+use std::cmp::Reverse;
+
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::Interval;
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
+use crate::counting::{CountedUsers, Paid};
+use crate::mechanisms::{Mechanism, Steered};
+use crate::top_k::ranking::{Counts, Place};
+
+/// A selection with counts, sorted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectAndCount {
+    /// The part of the budget that counts cost.
+    pub share: f64,
+    /// A user of more selected items counts less than 1 in each of them.
+    pub max_counted_items: L0Bound,
+}
+
+impl SelectAndCount {
+    fn counted(self) -> CountedUsers {
+        let Self { share, max_counted_items } = self;
+        CountedUsers { share, max_counted_items, nonnegative: false, max_rows_per_item: None }
+    }
+}
+
+impl TopKMechanism for SelectAndCount {
+    fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
+        if let Privacy::PureDp { .. } = parameters.privacy {
+            return Err(Error::Incompatible {
+                what: "SelectAndCount finds items that nobody named; its guarantee needs a delta".into(),
+                fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
+            });
+        }
+        let kept = self.kept_items(parameters.for_rounds("SelectAndCount")?)?;
+        let (selection, counts) = (Steered::default(), self.counted());
+        let rounds = selection.calibrate_beside(parameters.privacy, kept, &counts);
+        // A budget that is too small for the items alone is refused in the words of the selection.
+        let alone = |error| selection.calibrate(parameters.privacy, kept).map_or_else(|own| own, |_| error);
+        rounds.map(TopKCalibration::of_rounds).map_err(|error| match error {
+            Error::Calibration { .. } => alone(Error::Calibration {
+                what: "the items with one part of the budget and their counts with the other".into(),
+                fix: "change share, raise epsilon, rho or delta, or lower max_counted_items",
+            }),
+            other => other,
+        })
+    }
+
+    fn guarantee(&self, neighbours: Neighbours) -> Guarantee {
+        Guarantee {
+            statement: "(epsilon, delta)-DP, or delta-approximate rho-zCDP, of a partition selection and noisy counts of the users \
+                        of its items together; the answer is computed from these alone",
+            neighbours: neighbours.words(),
+            source: Paid::GUARANTEE.source,
+            proof: "docs/algorithms/select_and_count.md",
+        }
+    }
+
+    /// The largest of the noisy counts.
+    fn select(
+        &self,
+        counts: Counts<'_>,
+        k: usize,
+        _calibration: &TopKCalibration,
+        _key: &ReleaseKey,
+    ) -> Vec<Pick> {
+        let mut order: Vec<usize> = (0..counts.counts.len()).collect();
+        order.sort_by_key(|at| (Reverse(counts.counts[*at]), counts.digests.map(|digests| digests[*at].0)));
+        let picked = order.into_iter().take(k);
+        picked.map(|at| Pick { place: Place::Listed(at), noisy: Some(counts.counts[at]) }).collect()
+    }
+
+    fn finds_domain(&self) -> bool {
+        true
+    }
+
+    fn log_answers(&self, _items: u64, _k: u64) -> Option<Interval> {
+        None
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn needs_every_count(&self) -> bool {
+        false
+    }
+
+    fn has_free_counts(&self, _parameters: &Parameters) -> bool {
+        true
+    }
+
+    fn counted_users(&self) -> Option<CountedUsers> {
+        Some(self.counted())
+    }
+
+    fn kept_items(&self, limit: L0Bound) -> Result<L0Bound> {
+        Steered::default().kept_items(limit)
+    }
+}
