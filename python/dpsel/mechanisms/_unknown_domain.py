@@ -63,6 +63,7 @@ class Discover(TopKMechanism):
     name = "discover"
     guarantees = ("approx_dp", "zcdp")
     finds_domain = True
+    needs_rows = True
 
     share: float = 0.5
     ordered: bool = True
@@ -102,6 +103,7 @@ class SelectAndCount(TopKMechanism):
     guarantees = ("approx_dp", "zcdp")
     ordered = True
     finds_domain = True
+    needs_rows = True
 
     share: float = 0.3
     max_counted_items: int = 10

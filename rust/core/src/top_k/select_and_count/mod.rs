@@ -106,3 +106,81 @@ impl TopKMechanism for SelectAndCount {
         Steered::default().kept_items(limit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpsel_exact::random::Digest;
+
+    use super::*;
+
+    const BUDGETS: [Privacy; 2] =
+        [Privacy::ApproxDp { epsilon: 1.0, delta: 1e-6 }, Privacy::Zcdp { rho: 0.1, delta: 1e-6 }];
+
+    fn bound(items: u64) -> L0Bound {
+        L0Bound::new(items).unwrap()
+    }
+
+    fn of(share: f64) -> SelectAndCount {
+        SelectAndCount { share, max_counted_items: bound(7) }
+    }
+
+    fn parameters(privacy: Privacy) -> Parameters {
+        Parameters {
+            privacy,
+            k: 3,
+            neighbours: Neighbours::AddRemove,
+            sensitivity: 1,
+            bound: Some(bound(20)),
+        }
+    }
+
+    #[test]
+    fn its_rounds_are_those_of_a_selection_with_counts() {
+        for privacy in BUDGETS {
+            for share in [0.1, 0.5] {
+                let found = of(share).calibrate(&parameters(privacy)).unwrap();
+                let wanted = Steered::default().calibrate_beside(privacy, bound(20), &of(share).counted());
+                assert_eq!(found.discovery, Some(wanted.unwrap()));
+                let alone = Steered::default().calibrate(privacy, bound(20)).unwrap();
+                assert_ne!(found.discovery.unwrap().rounds, alone.rounds, "counts take a part of the budget");
+                assert!(found.rate.to_bits() == 0 && found.rounds == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_noisy_counts_come_first_and_digests_order_equal_ones() {
+        let counts = [-3, 9, 4, 9, 4, 4];
+        let digests = [5, 8, 3, 2, 1, 2].map(Digest);
+        let calibration = of(0.3).calibrate(&parameters(BUDGETS[0])).unwrap();
+        let select = |digests, k| {
+            let counts = Counts { counts: &counts, digests, unseen: 0 };
+            let picks = of(0.3).select(counts, k, &calibration, &ReleaseKey::insecure_test([1; 32]));
+            picks.into_iter().map(|pick| (pick.place, pick.noisy)).collect::<Vec<_>>()
+        };
+        let listed = |at: usize| (Place::Listed(at), Some(counts[at]));
+        assert_eq!(select(Some(&digests), 4), [3, 1, 4, 5].map(listed));
+        assert_eq!(select(Some(&digests), 9), [3, 1, 4, 5, 2, 0].map(listed));
+        assert_eq!(select(None, 3), [1, 3, 2].map(listed));
+        assert!(select(None, 0).is_empty());
+    }
+
+    #[test]
+    fn what_has_no_proof_is_refused() {
+        let usual = parameters(BUDGETS[0]);
+        for wrong in [
+            parameters(Privacy::PureDp { epsilon: 1.0 }),
+            Parameters { bound: None, ..usual },
+            Parameters { neighbours: Neighbours::Swap, ..usual },
+            Parameters { sensitivity: 2, ..usual },
+        ] {
+            assert!(matches!(of(0.3).calibrate(&wrong), Err(Error::Incompatible { .. })), "{wrong:?}");
+        }
+        for share in [0.0, 1.0, f64::NAN] {
+            assert!(matches!(of(share).calibrate(&usual), Err(Error::InvalidParameter { .. })), "{share}");
+        }
+        let tiny = parameters(Privacy::ApproxDp { epsilon: 1e-3, delta: 1e-6 });
+        let refused = of(1e-12).calibrate(&tiny).unwrap_err();
+        assert!(matches!(refused, Error::Calibration { fix, .. } if fix.contains("share")), "{refused:?}");
+    }
+}
