@@ -44,9 +44,9 @@ def test_it_is_the_head_of_a_selection_with_counts(privacy, share, most) -> None
     assert quiet.counts is None
     assert quiet.items == picked(ROWS, privacy=privacy, mechanism=mechanism, counts="free").items
     found = quiet.report["calibration"]["discovery"]
-    assert found == {
-        name: selection.report["calibration"][name] for name in ("rounds", "counts")
-    }, "the share of the counts is taken from the budget"
+    assert found == {name: selection.report["calibration"][name] for name in ("rounds", "counts")}, (
+        "the share of the counts is taken from the budget"
+    )
 
 
 def test_a_user_of_every_item_moves_counts_by_no_more_than_the_norm() -> None:
@@ -66,7 +66,7 @@ def test_a_user_of_every_item_moves_counts_by_no_more_than_the_norm() -> None:
 
 @pytest.mark.parametrize("budget", [dpsel.PureDP(epsilon=1.0), ZCDP, APPROX], ids=str)
 def test_noise_on_top_is_refused(budget) -> None:
-    with pytest.raises(InvalidParameterError, match="set counts=\"free\""):
+    with pytest.raises(InvalidParameterError, match='set counts="free"'):
         picked(ROWS, counts=budget)
 
 
@@ -92,6 +92,16 @@ def test_counts_alone_are_not_enough() -> None:
         )
 
 
+def test_a_plan_has_the_noise_of_the_counts() -> None:
+    mechanism = dpsel.SelectAndCount()
+    plan = dpsel.plan_top_k(privacy=APPROX, k=5, items=100, mechanisms=mechanism, max_items_per_user=9)
+    [row] = plan.rows
+    release = picked(ROWS, counts="free")
+    assert row["counts_deviation"] == release.report.counts["scale"]
+    assert (row["rate"], row["rounds"]) == (None, None)
+    assert "noise on counts" in str(plan)
+
+
 def test_the_report_has_the_noise_and_derives_it_again() -> None:
     release = dpsel.select_top_k(
         ROWS, k=4, privacy=APPROX, mechanism=dpsel.SelectAndCount(), max_items_per_user=9, counts="free"
@@ -102,12 +112,13 @@ def test_the_report_has_the_noise_and_derives_it_again() -> None:
     assert counts["paid"] == "together"
     assert counts["max_counted_items"] == 10
     assert "one more adaptive Gaussian round" in release.report["guarantee"]["counts"]
-    assert f"{counts['half_width']:.4g}" in release.report.card().to_html()
+    assert f"{counts['half_width']:.4g}" in release.card().to_html()
     assert "rate" not in release.report["calibration"]
     for name, value in (("half_width", 1.0), ("max_counted_items", 11)):
         changed = json.loads(release.report.to_json())
         changed["calibration"]["discovery"]["counts"][name] = value
-        assert not dpsel.check(dpsel.Report(json.dumps(changed)))
+        found = dpsel.check(dpsel.Report(json.dumps(changed)))
+        assert "the noise of the counts is not what the request calls for" in found.reason
     silent = dpsel.select_top_k(
         ROWS, k=4, privacy=APPROX, mechanism=dpsel.SelectAndCount(), max_items_per_user=9
     )

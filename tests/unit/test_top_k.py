@@ -165,6 +165,12 @@ AUTO = [
     ({"privacy": APPROX}, "limit_domain"),
     ({"privacy": APPROX, "max_items_per_user": 3}, "discover"),
     ({"privacy": APPROX, "max_items_per_user": 3, "ordered": False}, "discover"),
+    ({"privacy": APPROX, "max_items_per_user": 3, "k": 10}, "discover"),
+    ({"privacy": APPROX, "max_items_per_user": 3, "k": 11}, "select_and_count"),
+    ({"privacy": APPROX, "max_items_per_user": 3, "counts": "free"}, "select_and_count"),
+    ({"privacy": APPROX, "max_items_per_user": 3, "k": 11, "ordered": False}, "discover"),
+    ({"privacy": APPROX, "max_items_per_user": 3, "k": 11, "counts": APPROX}, "discover"),
+    ({"privacy": APPROX, "k": 11}, "limit_domain"),
 ]
 
 
@@ -173,6 +179,7 @@ def test_auto_decides_by_public_facts_and_says_why(arguments, name) -> None:
     report = rows(**arguments).report
     assert report["request"]["mechanism"]["name"] == name
     assert report["chosen"].startswith("auto: ")
+    assert "the reason" not in dpsel.check(report).reason
 
 
 def test_the_guide_has_the_table_of_auto() -> None:
