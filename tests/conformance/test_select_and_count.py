@@ -7,7 +7,7 @@ import json
 import pytest
 
 import dpsel
-from dpsel.exceptions import InvalidParameterError
+from dpsel.exceptions import CalibrationError, InvalidParameterError
 from support import KEY
 
 APPROX = dpsel.ApproxDP(epsilon=2.0, delta=1e-3)
@@ -62,6 +62,18 @@ def test_a_user_of_every_item_moves_counts_by_no_more_than_the_norm() -> None:
         moved = [(there[item] - here[item]) / 300 for item in here]
         assert len(moved) == 6
         assert sum(each**2 for each in moved) == pytest.approx(most, rel=0.02)
+
+
+def test_what_has_no_calibration_is_refused_before_any_row_is_read() -> None:
+    def rows():
+        pytest.fail("rows were read")
+        yield
+
+    tiny = dpsel.SelectAndCount(share=1e-12)
+    with pytest.raises(CalibrationError, match="change share, raise epsilon"):
+        picked(rows(), privacy=dpsel.ApproxDP(epsilon=1e-3, delta=1e-6), mechanism=tiny)
+    with pytest.raises(InvalidParameterError, match="noise on top"):
+        picked(rows(), counts=APPROX)
 
 
 @pytest.mark.parametrize("budget", [dpsel.PureDP(epsilon=1.0), ZCDP, APPROX], ids=str)

@@ -1,7 +1,7 @@
 //! The interface of every mechanism. No method reads data.
 
+use dpsel_exact::Result;
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
-use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
@@ -43,25 +43,6 @@ pub trait Mechanism {
         bound: L0Bound,
         counts: &CountedUsers,
     ) -> Result<Calibration>;
-
-    /// The most items that a user keeps: `max_items_per_user` times the reach.
-    ///
-    /// # Contract
-    /// Calibration, bounding and all that is said about one user take this number.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if it is above [`L0Bound::MAX`].
-    fn kept_items(&self, max_items_per_user: L0Bound) -> Result<L0Bound> {
-        let reach = self.properties().reach;
-        L0Bound::new(u64::from(max_items_per_user.get()) * u64::from(reach)).map_err(|_| {
-            Error::parameter(
-                "reach",
-                "at most 10,000,000 / max_items_per_user",
-                reach,
-                "users keep reach x max_items_per_user items; lower one of them",
-            )
-        })
-    }
 
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;

@@ -16,7 +16,7 @@ use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
 use super::select::PublicLists;
-use crate::counting::{CountNoise, CountedUsers};
+use crate::counting::{CountLimit, CountNoise};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -55,7 +55,7 @@ pub struct Plan<'a> {
     /// Whether rounds find the items. Without rounds users are only counted.
     pub has_rounds: bool,
     /// What is counted of the items that rounds have found.
-    pub after: AfterRounds<'a>,
+    pub after: AfterRounds,
     /// Whether the rows have to tell the names of items.
     pub names: bool,
     /// The bytes that the job takes beside its rows, if they are in memory.
@@ -70,11 +70,11 @@ impl fmt::Debug for Plan<'_> {
 
 /// What is counted of the items that rounds have found.
 #[derive(Debug, Clone, Copy)]
-pub enum AfterRounds<'a> {
+pub enum AfterRounds {
     /// Nothing.
     Nothing,
     /// Their users or rows, with noise: also those of public items.
-    NoisyNumbers(&'a CountedUsers),
+    NoisyNumbers(CountLimit),
     /// All of their users, for a draw.
     Users,
 }
@@ -83,7 +83,7 @@ impl Plan<'_> {
     /// The most rows of a user and an item that count, if rows are counted.
     pub(crate) fn counted_rows(&self) -> Option<u32> {
         match self.after {
-            AfterRounds::NoisyNumbers(asked) => asked.max_rows_per_item.map(|_| asked.limit().most_rows()),
+            AfterRounds::NoisyNumbers(limit) => Some(limit.most_rows()).filter(|most| *most > 1),
             AfterRounds::Nothing | AfterRounds::Users => None,
         }
     }

@@ -79,8 +79,8 @@ impl<'e> MemoryRows<'e> {
         let kept = match plan.after {
             AfterRounds::Nothing => KeptForCounts::Nothing,
             AfterRounds::Users => KeptForCounts::Users(users_of_codes(&contributions)),
-            AfterRounds::NoisyNumbers(asked) => {
-                let holdings = Holdings::of(&contributions, asked.limit(), control)?;
+            AfterRounds::NoisyNumbers(limit) => {
+                let holdings = Holdings::of(&contributions, limit, control)?;
                 KeptForCounts::Holdings(holdings, plan.lists.counted(&contributions))
             }
         };

@@ -6,7 +6,6 @@ use dpsel_exact::random::ReleaseKey;
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
 use crate::rounds::Calibration;
 use crate::top_k::draws::loss_levels::RATES;
 use crate::top_k::ranking::{Counts, Place, Ranking};
@@ -53,19 +52,6 @@ pub trait TopKMechanism {
     /// Whether noisy counts of the items come at no further cost. If not, they are refused at that price.
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         false
-    }
-
-    /// The noisy counts that it draws from in place of exact ones, if its rounds leave a part of the budget to them.
-    fn counted_users(&self) -> Option<CountedUsers> {
-        None
-    }
-
-    /// The most items that a user keeps in its rounds, if it has any.
-    ///
-    /// # Errors
-    /// As [`Mechanism::kept_items`](crate::mechanisms::Mechanism::kept_items).
-    fn kept_items(&self, limit: L0Bound) -> Result<L0Bound> {
-        Ok(limit)
     }
 }
 

@@ -5,7 +5,7 @@ use dpsel_rows::contributions::Totals;
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
-use crate::counting::{CountedUsers, Holdings};
+use crate::counting::{CountLimit, Holdings};
 use crate::rounds::{self, Calibration};
 use crate::task::calibration::{Calibrated, CalibratedSelect};
 
@@ -42,7 +42,8 @@ impl Possible {
         move |totals| {
             let bytes = self.each().map(|possible| {
                 let Calibrated { request, calibration, .. } = possible;
-                beside_rows(calibration, request.counts.as_ref(), (totals, public), control)
+                let limit = request.counts.map(|counts| counts.limit());
+                beside_rows(calibration, limit, (totals, public), control)
             });
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
@@ -52,15 +53,15 @@ impl Possible {
 /// The bytes that rounds take beside the rows, and the counts of what they release if there are any.
 pub(in crate::task) fn beside_rows(
     calibration: &Calibration,
-    counts: Option<&CountedUsers>,
+    counts: Option<CountLimit>,
     (totals, public): (Totals, usize),
     control: &Control,
 ) -> usize {
     let Totals { users, codes, rows } = totals;
     let rounds = rounds::bytes(calibration, totals, control);
-    counts.map_or(rounds, |counts| {
+    counts.map_or(rounds, |limit| {
         // Rounds give their memory back before items are counted.
         let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(counts.limit(), users, rows) + rounds.max(sums)
+        Holdings::bytes(limit, users, rows) + rounds.max(sums)
     })
 }

@@ -136,12 +136,23 @@ impl SelectRequest {
         })
     }
 
-    /// The most items that a user keeps.
+    /// The most items that a user keeps: `max_items_per_user` times the reach of the mechanism.
+    ///
+    /// # Contract
+    /// Calibration, bounding and all that is said about one user take this number.
     ///
     /// # Errors
-    /// As [`Mechanism::kept_items`](crate::mechanisms::Mechanism::kept_items).
+    /// [`Error::InvalidParameter`] if it is above [`L0Bound::MAX`].
     pub fn kept_items(&self) -> Result<L0Bound> {
-        self.mechanism.as_mechanism().kept_items(self.max_items_per_user)
+        let reach = self.mechanism.as_mechanism().properties().reach;
+        L0Bound::new(u64::from(self.max_items_per_user.get()) * u64::from(reach)).map_err(|_| {
+            Error::parameter(
+                "reach",
+                "at most 10,000,000 / max_items_per_user",
+                reach,
+                "users keep reach x max_items_per_user items; lower one of them",
+            )
+        })
     }
 
     /// The order in which each user's items are taken.

@@ -55,7 +55,9 @@ pub(crate) fn select_on(
         order: &order,
         lists: &lists,
         has_rounds: true,
-        after: request.counts.as_ref().map_or(AfterRounds::Nothing, AfterRounds::NoisyNumbers),
+        after: request
+            .counts
+            .map_or(AfterRounds::Nothing, |counts| AfterRounds::NoisyNumbers(counts.limit())),
         names: true,
         later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };

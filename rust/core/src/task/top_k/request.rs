@@ -148,19 +148,7 @@ impl TopKRequest {
     }
 
     fn check_counts(&self) -> Result<()> {
-        let mechanism = self.mechanism.as_mechanism();
-        let free = mechanism.has_free_counts(&self.parameters());
-        let on_top = match self.counts {
-            PublishedCounts::None | PublishedCounts::Free => false,
-            PublishedCounts::Laplace { .. } | PublishedCounts::Noise { .. } => true,
-        };
-        if mechanism.counted_users().is_some() && on_top {
-            return Err(Error::Incompatible {
-                what: "counts= asks for noise on top, but this mechanism has noisy counts of all items that it picks from"
-                    .into(),
-                fix: "set counts=\"free\", which publishes these at no cost",
-            });
-        }
+        let free = self.mechanism.as_mechanism().has_free_counts(&self.parameters());
         if self.counts == PublishedCounts::Free && !free {
             return Err(Error::Incompatible {
                 what: "this mechanism has no noisy counts that it could publish at no cost".into(),
@@ -243,6 +231,14 @@ impl TopKRequest {
         let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
         // Otherwise: nothing bounds a user, who may change every published count.
         let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
+        let noisy = calibration.discovery.as_ref().is_some_and(|found| found.counts.is_some());
+        if noisy && !matches!(self.counts, PublishedCounts::None | PublishedCounts::Free) {
+            return Err(Error::Incompatible {
+                what: "counts= asks for noise on top, but this mechanism has noisy counts of all items that it picks from"
+                    .into(),
+                fix: "set counts=\"free\", which publishes these at no cost",
+            });
+        }
         (calibration.counts_rate, calibration.counts_square_rate) = self.noise_of_counts(changed)?;
         Ok(calibration)
     }

@@ -51,7 +51,7 @@ pub(crate) fn top_k_on(
     let asked = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
     let columns = columns_of_rows(request)?;
     let discovery = asked.calibration.discovery.as_ref();
-    let noisy = request.mechanism.as_mechanism().counted_users();
+    let limit = discovery.and_then(|found| found.counts).map(|noise| noise.limit());
     control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, columns, control)?;
@@ -63,15 +63,13 @@ pub(crate) fn top_k_on(
         order: &RowOrder::Any,
         lists: &PublicLists::default(),
         has_rounds: discovery.is_some(),
-        after: match (discovery, &noisy) {
+        after: match (discovery, limit) {
             (None, _) => AfterRounds::Nothing,
             (Some(_), None) => AfterRounds::Users,
-            (Some(_), Some(counts)) => AfterRounds::NoisyNumbers(counts),
+            (Some(_), Some(limit)) => AfterRounds::NoisyNumbers(limit),
         },
         names: !steps.has_list(),
-        later: &|totals: Totals| {
-            discovery.map_or(0, |found| beside_rows(found, noisy.as_ref(), (totals, 0), control))
-        },
+        later: &|totals: Totals| discovery.map_or(0, |found| beside_rows(found, limit, (totals, 0), control)),
     };
     let (counted, rest) = steps.counted(engine.read(opened, again, &plan)?)?;
     let drawn = steps.draw(counted, key)?;
@@ -131,10 +129,7 @@ impl TopKOfRows {
         }
         let bound = request.max_items_per_user;
         let job = match asked.calibration.discovery.clone() {
-            Some(rounds) => {
-                let kept = bound.map(|bound| request.mechanism.as_mechanism().kept_items(bound));
-                JobSpec::of(columns, kept.transpose()?, rounds)
-            }
+            Some(rounds) => JobSpec::of(columns, bound, rounds),
             None => JobSpec::counting(columns, bound),
         };
         Ok(Self { asked, job, listed })

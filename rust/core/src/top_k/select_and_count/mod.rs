@@ -40,7 +40,8 @@ impl TopKMechanism for SelectAndCount {
                 fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
             });
         }
-        let kept = self.kept_items(parameters.for_rounds("SelectAndCount")?)?;
+        let kept = parameters.for_rounds("SelectAndCount")?;
+        // Its reach is 1, so users keep no more than their limit.
         let (selection, counts) = (Steered::default(), self.counted());
         let rounds = selection.calibrate_beside(parameters.privacy, kept, &counts);
         // A budget that is too small for the items alone is refused in the words of the selection.
@@ -96,14 +97,6 @@ impl TopKMechanism for SelectAndCount {
 
     fn has_free_counts(&self, _parameters: &Parameters) -> bool {
         true
-    }
-
-    fn counted_users(&self) -> Option<CountedUsers> {
-        Some(self.counted())
-    }
-
-    fn kept_items(&self, limit: L0Bound) -> Result<L0Bound> {
-        Steered::default().kept_items(limit)
     }
 }
 
