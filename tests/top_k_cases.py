@@ -43,12 +43,12 @@ def case(mechanism: object, **privacy: object) -> TopKCase:
 #: Parameters and guarantees of a better test than the defaults.
 CHOSEN = [case(dpsel.LimitDomain(candidates=3), privacy=APPROX)]
 
-#: Every registered mechanism that draws from counts; `Discover` needs rows.
+#: Every registered mechanism that draws from counts; others need rows.
 CASES = [
     *(
         case(cls())
         for name, cls in top_k_mechanisms().items()
-        if name != "discover" and name not in {each.mechanism.name for each in CHOSEN}
+        if not cls.needs_rows and name not in {each.mechanism.name for each in CHOSEN}
     ),
     *CHOSEN,
 ]

@@ -50,7 +50,7 @@ def change(before: dict[str, int], after: dict[str, int]) -> int:
         (mechanism, bound)
         for mechanism in [*LISTED, *FINDERS]
         # Discover is for users of a limited number of items only.
-        for bound in [None, 1, 3, 10, 50][mechanism.name == "discover" :]
+        for bound in [None, 1, 3, 10, 50][mechanism.needs_rows :]
     ],
     ids=str,
 )

@@ -135,6 +135,7 @@ MORE_TOP_K = {
     "limit_domain-default": dpsel.LimitDomain(),
     "discover": dpsel.Discover(),
     "discover-set": dpsel.Discover(share=0.25, ordered=False),
+    "select_and_count": dpsel.SelectAndCount(share=0.5, max_counted_items=2),
 }
 
 #: Arguments of a call on rows. Not all go with each mechanism; what is refused is no release.

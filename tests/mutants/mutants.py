@@ -27,6 +27,7 @@ TABLES = "tests/known_answers/test_dp_sips_tables.py"
 DUPLICATES = "tests/counterexamples/test_duplicates.py"
 NOISE = "tests/statistical/test_noise.py"
 TOP_K = "tests/conformance/test_top_k_laws.py"
+SORTED = "tests/conformance/test_select_and_count.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
 ATTACKS = "tests/auditing/test_score_attacks.py"
@@ -160,9 +161,16 @@ MUTANTS = [
     Mutant(
         "what has no calibration is an error after data was looked at",
         "rust/python/src/job.rs",
-        "py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;",
-        "py.detach(|| guarded(|| { let _ = request; Ok(()) }))?;",
+        "Request::Select(request) => request.calibrate_once().map(drop),",
+        "Request::Select(_) => Ok(()),",
         (f"{COUNTS}::test_extreme_noise_is_refused_in_words_of_its_own_before_data_is_read",),
+    ),
+    Mutant(
+        "a top-k without a calibration is an error after data was looked at",
+        "rust/python/src/job.rs",
+        "Request::TopK(request) => request.calibrate().map(drop),",
+        "Request::TopK(_) => Ok(()),",
+        (f"{SORTED}::test_what_has_no_calibration_is_refused_before_any_row_is_read",),
     ),
     Mutant(
         "numbers have the noise of the selection",
@@ -239,7 +247,7 @@ MUTANTS = [
         CORE + "counting/limit.rs",
         "let of_row = self.of_row(counted.clone().map(|(_, rows)| square(rows)).sum());",
         "let of_row = self.of_row(counted.clone().map(|(_, rows)| square(rows)).sum::<u128>().min(1));",
-        ("cargo:exchange", COUNTS),
+        ("cargo:exchange", COUNTS, SORTED),
     ),
     Mutant(
         "the exchange counts the users of items that were not released",
@@ -2335,6 +2343,15 @@ MUTANTS = [
         (EXACT + "::test_discover_divides_its_epsilon",),
     ),
     Mutant(
+        "the counts that a top-k sorts come on top of the budget of its items",
+        CORE + "top_k/select_and_count/mod.rs",
+        "let rounds = selection.calibrate_beside(parameters.privacy, kept, &counts);",
+        "let rounds = selection.calibrate(parameters.privacy, kept).and_then(|alone| {"
+        " let both = selection.calibrate_beside(parameters.privacy, kept, &counts)?;"
+        " Ok(crate::rounds::Calibration { counts: both.counts, ..alone }) });",
+        ("cargo:select_and_count", SORTED),
+    ),
+    Mutant(
         "counts that nothing bounds are noised as if something did",
         CORE + "task/top_k/request.rs",
         ".filter(|_| calibration.counts_are_bounded())",
@@ -3139,8 +3156,8 @@ MUTANTS = [
     Mutant(
         "counts are forgotten where it is said what comes after the rows",
         CORE + "task/select/choices.rs",
-        "Holdings::bytes(asked.most_rows(), users, rows) + rounds.max(sums)",
-        "rounds.max(sums) + 0 * Holdings::bytes(asked.most_rows(), users, rows)",
+        "Holdings::bytes(most_rows, users, rows) + rounds.max(sums)",
+        "rounds.max(sums) + 0 * Holdings::bytes(most_rows, users, rows)",
         ("cargo:disk::tests::fits",),
     ),
     Mutant(

@@ -97,6 +97,16 @@ def test_discovered_items(frame, local, ordered, counts) -> None:
     assert ("count" in found.column_names) == (counts is not None)
 
 
+@pytest.mark.parametrize("counts", [None, pytest.param("free", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("by_filter", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_noisy_counts_are_sorted(frame, local, monkeypatch, counts, by_filter) -> None:
+    if by_filter:
+        monkeypatch.setattr("dpsel.spark._dataflow.BROADCAST_ITEMS", 1)
+    mechanism = dpsel.SelectAndCount(share=0.6, max_counted_items=2)
+    found = same_top_k(frame, local, privacy=DELTA, mechanism=mechanism, max_items_per_user=4, counts=counts)
+    assert len(found) == 6
+
+
 @pytest.mark.parametrize("partitions", [1, pytest.param(16, marks=pytest.mark.slow)])
 def test_partitions_do_not_matter(spark, local, partitions) -> None:
     spread = spark.createDataFrame(local).repartition(partitions)
@@ -145,6 +155,8 @@ def test_several_columns_and_the_frame_of_spark(spark) -> None:
         {"max_items_per_user": 0},
         {"mechanism": dpsel.Joint()},
         {"mechanism": dpsel.Discover()},
+        {"mechanism": dpsel.SelectAndCount()},
+        {"mechanism": dpsel.SelectAndCount(), "max_items_per_user": 4, "counts": DELTA},
         {"mechanism": "best"},
         {"user": "nobody"},
         {"item": "nothing"},
@@ -178,7 +190,9 @@ def test_other_tables_and_null_users(spark, local) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "counted"), [(dpsel.LimitDomain(), False), (dpsel.Discover(), True)], ids=repr
+    ("mechanism", "counted"),
+    [(dpsel.LimitDomain(), False), (dpsel.Discover(), True), (dpsel.SelectAndCount(), True)],
+    ids=repr,
 )
 def test_user_counts_are_made_for_rounds_only(spark, mechanism, counted) -> None:
     from dpsel import _core

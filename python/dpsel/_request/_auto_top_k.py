@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._request._given import given
 from dpsel.accounting._privacy import of_json
@@ -13,6 +13,7 @@ from dpsel.mechanisms import (
     Joint,
     JointSet,
     LimitDomain,
+    SelectAndCount,
     TopKMechanism,
     top_k_mechanisms,
 )
@@ -20,14 +21,19 @@ from dpsel.mechanisms import (
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
 
+#: Up to so many items picks are as good as sorted counts, which `benches/top_k_unknown.py` shows.
+_FEW: Final = 10
+
 
 def resolve(
     mechanism: TopKMechanism | str,
     privacy: Privacy,
     *,
+    k: int,
     known: bool,
     ordered: bool,
     bounded: bool,
+    counts: object = None,
 ) -> tuple[TopKMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason; public facts decide, never counts."""
     if (own := given(mechanism, top_k_mechanisms(), "a top-k mechanism")) is not None:
@@ -40,7 +46,7 @@ def resolve(
     return (
         _choose_known(privacy, ordered=ordered)
         if known
-        else _choose_unknown(privacy, ordered=ordered, bounded=bounded)
+        else _choose_unknown(privacy, ordered=ordered, bounded=bounded, sorts=_sorts(k, counts))
     )
 
 
@@ -55,9 +61,11 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
             chosen, reason = resolve(
                 "auto",
                 of_json(request["privacy"]),
+                k=request["k"],
                 known=request["domain"]["kind"] != "unknown",
                 ordered=ordered,
                 bounded=request["max_items_per_user"] is not None,
+                counts=None if (kind := request["counts"]["kind"]) == "none" else kind,
             )
         except InvalidParameterError:
             continue  # there is no answer of this kind
@@ -66,11 +74,23 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
-def _choose_unknown(privacy: Privacy, *, ordered: bool, bounded: bool) -> tuple[TopKMechanism, str]:
+def _sorts(k: int, counts: object) -> bool:
+    """Whether noisy counts are sorted, if an order is wanted: of many items, or to publish them."""
+    return k > _FEW if counts is None else isinstance(counts, str) and counts == "free"
+
+
+def _choose_unknown(
+    privacy: Privacy, *, ordered: bool, bounded: bool, sorts: bool
+) -> tuple[TopKMechanism, str]:
     if privacy.kind == "pure_dp":
         raise InvalidParameterError(
             "without domain= the items are secret, which needs a delta; "
             "use privacy=ApproxDP(epsilon=..., delta=...), or give domain= a public list"
+        )
+    if bounded and ordered and sorts:
+        return (
+            SelectAndCount(),
+            "auto: nobody named the items and users are bounded; counts order many items best",
         )
     if bounded:
         return Discover(ordered=ordered), "auto: nobody named the items and users are bounded"

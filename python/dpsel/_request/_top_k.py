@@ -48,7 +48,13 @@ def request_of_rows(
     bound = as_int_if_given("max_items_per_user", max_items_per_user)
     ordered = as_flag("ordered", ordered)
     chosen, reason = resolve(
-        mechanism, privacy, known=domain is not None, ordered=ordered, bounded=bound is not None
+        mechanism,
+        privacy,
+        k=as_int("k", k),
+        known=domain is not None,
+        ordered=ordered,
+        bounded=bound is not None,
+        counts=counts,
     )
     given = None if domain is None else without_missing("domain", as_list("domain", domain))
     listed = None if given is None else [(0, item) for item in given]

@@ -28,14 +28,21 @@ if TYPE_CHECKING:
     from dpsel.accounting import ApproxDP, Counts
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["CountedSampler", "NumberAttack", "on_items_with_numbers", "on_numbers"]
+__all__ = [
+    "LEVELS",
+    "CountedSampler",
+    "CountedTables",
+    "NumberAttack",
+    "on_items_with_numbers",
+    "on_numbers",
+]
 
 #: With few items one call has many copies of the tables.
 _ROWS_PER_CALL: Final = 200_000
 #: Log-likelihoods are compared in steps of this.
 _STEP: Final = 1 / 64
 #: How likely an item of others is to be released without the user: about even odds tell most.
-_LEVELS: Final = (0.3, 0.5, 0.7)
+LEVELS: Final = (0.3, 0.5, 0.7)
 #: The part of all rows that the first tables get.
 _FIRST: Final = 0.4
 #: How many times the limits of items and rows a user exceeds.
@@ -106,7 +113,7 @@ def on_items_with_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, coun
     rows, public = counts.max_rows_per_item or 1, sampler.most
     held = tuple(item for item in range(1 + public) for _ in range(rows))
     request = selection_request(privacy, 1, mechanism, counts=counts).json
-    needed = _core_calls.users_needed(request, 1, list(_LEVELS))
+    needed = _core_calls.users_needed(request, 1, list(LEVELS))
     levels = sorted({max(1, users - 1) for users in needed if users is not None})
     beside = "a public one" if public == 1 else f"{public} public ones"
     tables = [

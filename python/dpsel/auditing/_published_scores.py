@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._scored import Scored
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["Published", "worst_of_scored"]
+__all__ = ["Published", "levels_of", "worst_of_scored"]
 
 #: Cells in one standard deviation of the noise of a round, and how many such deviations count.
 _CELLS: Final = 4
@@ -111,11 +111,15 @@ def worst_of_scored(
     def lone(epsilon: float) -> float:
         return alone + excess(1 - alone, 1.0, epsilon, moved)
 
-    levels = {round((rounds.threshold + lift * rounds.sigma) / rounds.size(1).cap) for lift in _LIFTS}
-    curves = [shared(users) for users in levels]
+    curves = [shared(users) for users in levels_of(rounds, _LIFTS)]
     most, by_itself = max(curve(privacy.epsilon) for curve in curves), lone(privacy.epsilon)
     if alone > privacy.delta + TOLERANCE:
         return Needed("1 item of nobody else", math.inf, max(most, by_itself))
     tables = "1 item of some others" if most >= by_itself else "1 item of nobody else"
     least = max(epsilon_for(curve, privacy.delta + TOLERANCE) for curve in (*curves, lone))
     return Needed(tables, least, max(most, by_itself))
+
+
+def levels_of(rounds: Scored, lifts: Sequence[float]) -> set[int]:
+    """Return how many users lift an item so far beyond the threshold, in standard deviations of a score."""
+    return {round((rounds.threshold + lift * rounds.sigma) / rounds.size(1).cap) for lift in lifts}

@@ -81,7 +81,11 @@ def scored(
     mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts | None = None
 ) -> Scored:
     """Return the rounds with which releases are made."""
-    rounds = selection_request(privacy, bound, mechanism, counts=counts).calibrate()["rounds"]
+    return rounds_of(selection_request(privacy, bound, mechanism, counts=counts).calibrate()["rounds"])
+
+
+def rounds_of(rounds: list[dict[str, Any]]) -> Scored:
+    """Return the rounds of a calibration."""
     last = rounds[-1]["publish"]
     steps = tuple(
         Step(

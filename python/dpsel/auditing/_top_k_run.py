@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP, PureDP
 from dpsel.auditing import _cases
+from dpsel.auditing._counts_run import CLEAR
 from dpsel.auditing._discovered import worst_of_both, worst_of_discovery, worst_of_picks
 from dpsel.auditing._neighbours import crafted
 from dpsel.auditing._sampling import CountSampler, DiscoverSampler, TopKSampler
 from dpsel.auditing._search import falsify
 from dpsel.auditing._shown import claim_of, exact, exact_top_k, sampled
+from dpsel.auditing._sorted_counts import on_sorted_counts, worst_of_sorted_counts
 from dpsel.auditing._top_k import K, worst_of_swaps, worst_of_top_k
+from dpsel.mechanisms import SelectAndCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +51,9 @@ def audit_top_k(
     """Return the findings of one top-k."""
     if case.mechanism.name == "discover":
         yield from _of_discovery(case, privacy, bound, kinds["discover"], alpha)
+        return
+    if isinstance(case.mechanism, SelectAndCount):
+        yield from _of_sorted_counts(case, privacy, bound, kinds["rows"].test, alpha)
         return
     usual, loose = _cases.budgets(case, privacy)
     yield from _computed(case, usual, bound)
@@ -98,6 +104,17 @@ def _of_discovery(
         yield exact(case.name, claim_of(budget), law)
     sampler = DiscoverSampler(case.mechanism, loose, K, limit)
     yield sampled(case.name, claim, _draws(sampler, crafted(limit, [12, 30]), claim, effort, alpha))
+
+
+def _of_sorted_counts(
+    case: Case, privacy: Any, bound: int | None, rows: int, alpha: float
+) -> Iterator[Finding]:
+    """Return findings of items and counts together, which are published for nothing."""
+    usual, _ = _cases.budgets(case, privacy)
+    law = worst_of_sorted_counts(case.mechanism, usual, bound or _cases.USUAL_BOUND)
+    yield exact(case.name, claim_of(usual), law)
+    attack = on_sorted_counts(case.mechanism, privacy or CLEAR)
+    yield sampled(case.name, attack.claim, attack.run(rows, alpha))
 
 
 def _draws(sampler: Sampler, tables: list[Any], claim: Claim, effort: Effort, alpha: float) -> Shown:

@@ -11,7 +11,7 @@ Examples:
     Sips(rounds=3, ratio=0.3333333333333333)
     >>> from dpsel import mechanisms
     >>> [cls.__name__ for cls in mechanisms.top_k_mechanisms().values() if cls.finds_domain]
-    ['LimitDomain', 'Discover']
+    ['LimitDomain', 'Discover', 'SelectAndCount']
 """
 
 from __future__ import annotations

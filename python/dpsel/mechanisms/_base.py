@@ -99,6 +99,8 @@ class TopKMechanism(Mechanism):
     """Whether the answer is a sequence; otherwise it is a set."""
     finds_domain: ClassVar[bool]
     """Whether the items are secret; otherwise they come from a public list."""
+    needs_rows: ClassVar[bool] = False
+    """Whether it selects partitions, so that counts alone are not enough."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the mechanism as it stands in requests and reports; the core fills in what is not given."""

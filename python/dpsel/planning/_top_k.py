@@ -83,7 +83,9 @@ def plan_top_k(
                 f"k must be at most items, got k = {each} of {number}; items= is the number in the domain"
             )
         for mechanism in several(mechanisms):
-            chosen, _ = resolve(mechanism, privacy, known=True, ordered=ordered, bounded=bound is not None)
+            chosen, _ = resolve(
+                mechanism, privacy, k=each, known=True, ordered=ordered, bounded=bound is not None
+            )
             request = top_k_request(
                 each,
                 privacy,
@@ -103,8 +105,8 @@ def _row(k: int, request: Request[TopKMechanism], items: int) -> dict[str, Any]:
         "mechanism": repr(request.mechanism),
         "k": k,
         "items": items,
-        "rounds": calibration["rounds"],
-        "rate": calibration["rate"],
+        "rounds": calibration.get("rounds"),
+        "rate": calibration.get("rate"),
         "threshold": calibration.get("threshold"),
         "counts_deviation": _deviation(calibration),
         **{f"loss_{p * 100:.0f}": _core_calls.top_k_loss(request.json, items, p) for p in _PROBABILITIES},
@@ -113,6 +115,8 @@ def _row(k: int, request: Request[TopKMechanism], items: int) -> dict[str, Any]:
 
 def _deviation(calibration: dict[str, Any]) -> float | None:
     """Return the standard deviation of the noise on published counts, nearly."""
+    if (sorted_counts := calibration.get("discovery", {}).get("counts")) is not None:
+        return float(sorted_counts["noise"]["sigma"])
     if (square := calibration.get("counts_square_rate")) is not None:
         return math.sqrt(0.5 / square)
     if (rate := calibration.get("counts_rate")) is not None:
@@ -143,7 +147,8 @@ class TopKPlan(Tabular):
         place falls short of the true one at that place (for a set: by how many the worst item falls short
         of the best one left out); ``None`` where there is no such bound without data. ``threshold`` is how
         far above the last candidate an item must come where the domain is unknown. ``counts_deviation`` is
-        about the standard deviation of the noise on published counts that have a budget of their own.
+        about the standard deviation of the noise on published counts that have a budget of their own, or on
+        those that are sorted: then nothing is drawn, and ``rounds`` and ``rate`` are ``None``.
         """
         return self._copies()
 
@@ -158,8 +163,7 @@ class TopKPlan(Tabular):
                 row["mechanism"],
                 f"{row['k']:,}",
                 f"{row['items']:,}",
-                f"{row['rounds']:,}",
-                f"{row['rate']:.4g}",
+                *("-" if row[name] is None else f"{row[name]:,.4g}" for name in ("rounds", "rate")),
                 *("-" if row[name] is None else f"{row[name]:,.0f}" for name in ("loss_50", "loss_95")),
             ]
             for row in self._rows

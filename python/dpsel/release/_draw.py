@@ -78,7 +78,9 @@ def _noisy(report: Report) -> _Noisy:
     """Return what a release can show: numbers if it has them, otherwise weights."""
     request = report["request"]
     if report.task == "top_k" and request["counts"]["kind"] != "none":
-        return _Noisy("count", "noisy number of users", _reach_of(report["calibration"]))
+        own = report.counts
+        reach = _reach_of(report["calibration"]) if own is None else own["half_width"]
+        return _Noisy("count", "noisy number of users", reach)
     if (counts := report.counts) is not None:
         name = str(counted_column(request))
         return _Noisy(name, f"noisy number of {name}", counts["half_width"])
@@ -96,7 +98,7 @@ def _noisy(report: Report) -> _Noisy:
 
 
 def _reach_of(calibration: dict[str, Any]) -> float | None:
-    """Return half of the interval of the counts of a top-k, about; those that are free tell none."""
+    """Return half of the interval of the counts of a top-k, about, if these have a budget of their own."""
     if (square := calibration.get("counts_square_rate")) is not None:
         return _WITHIN["gaussian"] * math.sqrt(0.5 / float(square))
     if (rate := calibration.get("counts_rate")) is not None:

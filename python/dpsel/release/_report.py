@@ -158,6 +158,9 @@ class Report(Shown, Mapping[str, Any]):
     def counts(self) -> dict[str, Any] | None:
         """The noise of the column ``users`` or ``rows``, or ``None`` if there is none.
 
+        Of a top-k, that of the column ``count`` if [`SelectAndCount`][dpsel.SelectAndCount] publishes what it
+        sorts.
+
         ``count`` is the name of that column. ``scale`` is the standard deviation, ``half_width`` that of an
         interval that holds one number with 95 %, both in users or rows. ``max_counted_items``,
         ``max_rows_per_item`` and ``nonnegative`` are as asked for. ``paid`` says

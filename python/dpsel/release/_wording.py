@@ -74,20 +74,31 @@ def numbers_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
     Raises:
         ReportError: If its request and its calibration do not agree.
     """
-    if report["task"] != "select":
-        return None
+    if report["task"] == "top_k":
+        return _numbers_of_top_k(report)
     counts, asked = report["calibration"].get("counts"), report["request"].get("counts")
     if counts is None and asked is None:
         return None
     if not counts or not asked or "sigma" not in counts["noise"]:
         raise ReportError("its request and its calibration do not agree about its numbers")
+    return _numbers(counts, counted_column(report["request"]), nonnegative=asked["nonnegative"])
+
+
+def _numbers_of_top_k(report: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the same of a top-k that publishes the noisy numbers that it sorts."""
+    counts = report["calibration"].get("discovery", {}).get("counts")
+    is_published = report["request"].get("counts", {}).get("kind") == "free"
+    return _numbers(counts, "count", nonnegative=False) if counts and is_published else None
+
+
+def _numbers(counts: Mapping[str, Any], column: str | None, *, nonnegative: bool) -> dict[str, Any]:
     return {
-        "count": counted_column(report["request"]),
+        "count": column,
         "scale": counts["noise"]["sigma"],
         "half_width": counts["half_width"],
         "max_counted_items": counts["max_counted_items"],
         "max_rows_per_item": counts.get("max_rows_per_item"),
-        "nonnegative": asked["nonnegative"],
+        "nonnegative": nonnegative,
         "paid": counts["paid"],
     }
 

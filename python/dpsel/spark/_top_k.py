@@ -158,7 +158,10 @@ def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:
         if not top_k.is_discovery:
             return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
         found = flow.selected(contributions)
-        counts = flow.counted(contributions, found, bounded=False) if found else found
+        if top_k.has_noisy_numbers:
+            counts = flow.noisy_counts(contributions, flow.released_set(contributions, found))
+        else:
+            counts = flow.counted(contributions, found, bounded=False) if found else found
     # Each discovered item has a user, so it has a count. Any other number means that the table changed.
     if len(counts) != len(found):
         raise DataError(

@@ -85,10 +85,12 @@ def top_k_from_counts(
     bound = as_int_if_given("max_items_per_user", max_items_per_user)
     counts, labels = with_labels(counts, labels)
     ordered, finds = as_flag("ordered", ordered), getattr(mechanism, "finds_domain", False)
-    chosen, reason = resolve(mechanism, privacy, known=not finds, ordered=ordered, bounded=bound is not None)
-    if chosen.name == "discover":
+    chosen, reason = resolve(
+        mechanism, privacy, k=as_int("k", k), known=not finds, ordered=ordered, bounded=bound is not None
+    )
+    if chosen.needs_rows:
         raise InvalidParameterError(
-            "Discover selects partitions, for which rows are needed, not counts; "
+            f"{type(chosen).__name__} selects partitions, for which rows are needed, not counts; "
             "use select_top_k or LimitDomain"
         )
     request = top_k_request(

@@ -99,8 +99,8 @@ def select_top_k(  # noqa: PLR0913 - keyword-only settings
             and rows of other items do not matter, to the limit neither. They have the type of the column,
             or are text that is written like its values (``"12"``, ``"2024-01-31"``). They come back in the
             column's type, or as they were given where the source declares none. Without it the items of the
-            data are secret, which needs delta: [`LimitDomain`][dpsel.LimitDomain] or
-            [`Discover`][dpsel.Discover].
+            data are secret, which needs delta: [`LimitDomain`][dpsel.LimitDomain],
+            [`Discover`][dpsel.Discover] or [`SelectAndCount`][dpsel.SelectAndCount].
         ordered: Whether the order of the items is wanted. A set is far more accurate.
         counts: A budget publishes noisy counts of the items, on top of ``privacy``: Laplace noise for
             ``PureDP``, Gaussian noise (of about the root of k instead of k) for ``ZCDP``, the smaller one for

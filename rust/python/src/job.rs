@@ -70,9 +70,13 @@ impl Job {
             parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
         // What has no calibration is an error whatever the data is, and is one before any of it is looked at. The
         // calibration is remembered, so that the job has it.
-        if let Request::Select(request) = &request {
-            py.detach(|| guarded(|| request.calibrate_once().map(drop)))?;
-        }
+        py.detach(|| {
+            guarded(|| match &request {
+                Request::Select(request) => request.calibrate_once().map(drop),
+                Request::TopK(request) => request.calibrate().map(drop),
+                Request::Count(_) => Ok(()),
+            })
+        })?;
         let memory_limit = memory_limit.map(NonZeroU64::get);
         let beyond = Beyond::new(scratch, scratch_limit)?;
         beyond.check(&request, memory_limit).map_err(to_python)?;

@@ -154,7 +154,9 @@ impl Enforced {
     pub fn of_counts(&self) -> Option<&'static str> {
         match self {
             Self::Select(select) => select.calibration.counts.map(|counts| counts.paid.statement()),
-            Self::TopK(_) => None,
+            Self::TopK(top_k) => {
+                top_k.calibration.discovery.as_ref()?.counts.map(|counts| counts.paid.statement())
+            }
         }
     }
 

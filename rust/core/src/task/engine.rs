@@ -16,7 +16,7 @@ use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
 use super::select::PublicLists;
-use crate::counting::{CountNoise, NumbersAsked, RestNoise, RestSums};
+use crate::counting::{CountNoise, RestNoise, RestSums};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -73,8 +73,9 @@ impl fmt::Debug for Plan<'_> {
 pub enum AfterRounds {
     /// Nothing.
     Nothing,
-    /// Their users or rows, with noise, also those of public items; or what the list covers.
-    NoisyNumbers(NumbersAsked),
+    /// Their users or rows, with noise, also those of public items; or what the list covers. So many rows of a user and an
+    /// item count at most.
+    NoisyNumbers(u32),
     /// All of their users, for a draw.
     Users,
 }
@@ -83,7 +84,7 @@ impl Plan<'_> {
     /// The most rows of a user and an item that count, if rows are counted.
     pub(crate) fn counted_rows(&self) -> Option<u32> {
         match self.after {
-            AfterRounds::NoisyNumbers(asked) => Some(asked.most_rows()).filter(|most| *most > 1),
+            AfterRounds::NoisyNumbers(most) => Some(most).filter(|most| *most > 1),
             AfterRounds::Nothing | AfterRounds::Users => None,
         }
     }

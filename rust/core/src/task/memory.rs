@@ -80,8 +80,8 @@ impl<'e> MemoryRows<'e> {
         let kept = match plan.after {
             AfterRounds::Nothing => KeptForCounts::Nothing,
             AfterRounds::Users => KeptForCounts::Users(users_of_codes(&contributions)),
-            AfterRounds::NoisyNumbers(asked) => {
-                let holdings = Holdings::of(&contributions, asked.most_rows(), control)?;
+            AfterRounds::NoisyNumbers(most_rows) => {
+                let holdings = Holdings::of(&contributions, most_rows, control)?;
                 KeptForCounts::Holdings(holdings, plan.lists.counted(&contributions))
             }
         };

@@ -368,6 +368,28 @@ mod tests {
     }
 
     #[test]
+    fn a_top_k_of_noisy_counts_says_how_these_are_paid() {
+        let report = |share: f64| {
+            of_json(&format!(
+                r#"{{"task": "top_k", "columns": {{"user": "u", "items": ["i"]}}, "k": 10, "max_items_per_user": 5,
+                     "privacy": {{"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-6}}, "domain": {{"kind": "unknown"}},
+                     "mechanism": {{"name": "select_and_count", "share": {share}, "max_counted_items": 3}}}}"#
+            ))
+            .unwrap()
+        };
+        let text = report(0.3).to_json().unwrap();
+        assert!(text.contains("one more adaptive Gaussian round") && !text.contains("\"rate\""));
+        assert_eq!(Report::check_text(&text).unwrap(), Vec::<String>::new());
+        let mut other = report(0.3);
+        top_k(&mut other).calibration = top_k(&mut report(0.31)).calibration.clone();
+        let said = other.check().unwrap();
+        assert!(said.len() >= 2 && said.iter().any(|each| each.contains("noise of the counts")));
+        let refused =
+            top_k_report(r#"{"name": "select_and_count", "share": 0.3, "max_counted_items": 3}"#, "unknown");
+        assert!(matches!(refused, Err(Error::Incompatible { fix, .. }) if fix.contains("free")));
+    }
+
+    #[test]
     fn every_parameter_of_a_top_k_counts() {
         let mut other = top_k_report(r#"{"name": "joint"}"#, "listed").unwrap();
         top_k(&mut other).request.columns = None;

@@ -106,6 +106,32 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// The limit of users, for a mechanism that selects partitions first.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for users without a limit, and for what its proof does not cover.
+    pub(super) fn for_rounds(&self, mechanism: &str) -> Result<L0Bound> {
+        let Some(bound) = self.bound else {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} selects partitions first, for which users must be bounded"),
+                fix: "set max_items_per_user",
+            });
+        };
+        if self.neighbours != Neighbours::AddRemove {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} has no proof for neighbours other than \"add_remove\""),
+                fix: "use neighbours=\"add_remove\", or LimitDomain",
+            });
+        }
+        if self.sensitivity != 1 {
+            return Err(Error::Incompatible {
+                what: format!("{mechanism} counts users, each of whom changes a count by 1"),
+                fix: "leave sensitivity out",
+            });
+        }
+        Ok(bound)
+    }
+
     /// By how much the difference of two counts changes at most; proofs are in
     /// `docs/algorithms/neighbouring_counts.md`.
     pub(super) fn span(&self) -> u64 {
@@ -157,9 +183,11 @@ impl Parameters {
 /// The numbers of a calibrated mechanism. No data went into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TopKCalibration {
-    /// By how much the exponent of a probability falls per user.
+    /// By how much the exponent of a probability falls per user; 0 where nothing is drawn after the rounds.
+    #[serde(default, skip_serializing_if = "is_nothing")]
     pub rate: f64,
     /// Number of draws that share the budget.
+    #[serde(default, skip_serializing_if = "is_none")]
     pub rounds: u32,
     /// The number of the largest counts that are candidates, if the domain is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,20 +206,38 @@ pub struct TopKCalibration {
     pub counts_square_rate: Option<f64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_nothing(rate: &f64) -> bool {
+    rate.to_bits() == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(rounds: &u32) -> bool {
+    *rounds == 0
+}
+
 impl TopKCalibration {
     /// # Errors
     /// [`Error::Calibration`] if the rate is too small.
     pub(super) fn new(rate: f64, rounds: u32) -> Result<Self> {
-        let rate = checked_rate(rate)?;
-        Ok(Self {
-            rate,
-            rounds,
+        Ok(Self { rate: checked_rate(rate)?, rounds, ..Self::empty() })
+    }
+
+    /// Rounds whose noisy counts are sorted. Nothing is drawn then.
+    pub(super) fn of_rounds(discovery: Calibration) -> Self {
+        Self { discovery: Some(discovery), ..Self::empty() }
+    }
+
+    const fn empty() -> Self {
+        Self {
+            rate: 0.0,
+            rounds: 0,
             candidates: None,
             threshold: None,
             discovery: None,
             counts_rate: None,
             counts_square_rate: None,
-        })
+        }
     }
 
     /// Whether counts are taken after users are bounded. A discovery bounds users for its selection only.

@@ -17,6 +17,7 @@ mod permute_flip_joint;
 mod permute_flip_peel;
 mod ranking;
 mod registry;
+mod select_and_count;
 #[cfg(test)]
 mod tests;
 
@@ -35,3 +36,4 @@ pub use permute_flip_joint::PermuteFlipJoint;
 pub use permute_flip_peel::PermuteFlipPeel;
 pub use ranking::{Counts, MAX_COUNT, MAX_ITEMS, Place};
 pub use registry::TopKSpec;
+pub use select_and_count::SelectAndCount;

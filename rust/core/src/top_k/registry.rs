@@ -15,4 +15,5 @@ mechanisms_by_name! {
     "laplace_top_k" => LaplaceTopK,
     "limit_domain" => LimitDomain,
     "discover" => Discover,
+    "select_and_count" => SelectAndCount,
 }

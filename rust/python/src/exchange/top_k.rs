@@ -47,6 +47,12 @@ impl ExchangeTopK {
         self.top_k.is_discovery()
     }
 
+    /// Whether their numbers of users have noise when they come to the driver.
+    #[getter]
+    fn has_noisy_numbers(&self) -> bool {
+        self.top_k.has_noisy_numbers()
+    }
+
     /// The items of a public list, packed.
     #[getter]
     fn listed(&self) -> Option<ExchangePacked> {

@@ -6,7 +6,7 @@ use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
 use crate::counting::Holdings;
-use crate::rounds;
+use crate::rounds::{self, Calibration};
 use crate::task::calibration::{Calibrated, CalibratedSelect};
 
 /// The request, or those between which a look chooses.
@@ -40,18 +40,28 @@ impl Possible {
     /// `public` is the number of public items.
     pub(super) fn bytes_beside_rows(&self, public: usize, control: &Control) -> impl Fn(Totals) -> usize {
         move |totals| {
-            let bytes = self.each().map(|possible| beside_rows(possible, totals, public, control));
+            let bytes = self.each().map(|possible| {
+                let Calibrated { request, calibration, .. } = possible;
+                let most_rows = request.numbers().map(|asked| asked.most_rows());
+                beside_rows(calibration, most_rows, (totals, public), control)
+            });
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
     }
 }
 
-fn beside_rows(calibrated: &CalibratedSelect, totals: Totals, public: usize, control: &Control) -> usize {
+/// The bytes that rounds take beside the rows, and the numbers after them if so many rows of a user and an item count.
+pub(in crate::task) fn beside_rows(
+    calibration: &Calibration,
+    most_rows: Option<u32>,
+    (totals, public): (Totals, usize),
+    control: &Control,
+) -> usize {
     let Totals { users, codes, rows } = totals;
-    let rounds = rounds::bytes(&calibrated.calibration, totals, control);
-    calibrated.request.numbers().map_or(rounds, |asked| {
+    let rounds = rounds::bytes(calibration, totals, control);
+    most_rows.map_or(rounds, |most_rows| {
         // Rounds give their memory back before items are counted.
         let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(asked.most_rows(), users, rows) + rounds.max(sums)
+        Holdings::bytes(most_rows, users, rows) + rounds.max(sums)
     })
 }

@@ -8,6 +8,7 @@ mod run;
 mod weights;
 
 pub use choices::Possible;
+pub(super) use choices::beside_rows;
 pub use lists::PublicLists;
 pub use request::{ListStamp, SelectRequest};
 pub(crate) use run::select_on;

@@ -56,7 +56,9 @@ pub(crate) fn select_on(
         order: &order,
         lists: &lists,
         has_rounds: true,
-        after: request.numbers().map_or(AfterRounds::Nothing, AfterRounds::NoisyNumbers),
+        after: request
+            .numbers()
+            .map_or(AfterRounds::Nothing, |asked| AfterRounds::NoisyNumbers(asked.most_rows())),
         names: true,
         later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };

@@ -22,6 +22,12 @@ pub fn top_k_from_counts(
     key: &ReleaseKey,
 ) -> Result<(Vec<(Option<usize>, Option<i64>)>, Report)> {
     let calibrated = Calibrated::of(request.clone(), request.calibrate()?);
+    if calibrated.calibration.discovery.is_some() {
+        return Err(Error::Incompatible {
+            what: "this mechanism selects partitions, for which rows are needed, not counts".into(),
+            fix: "use select_top_k or LimitDomain",
+        });
+    }
     let report = Report::new(Enforced::TopK(calibrated.clone()), key)?;
     let unseen = match request.domain {
         Domain::Sized { items } => items.checked_sub(counts.len() as u64).ok_or_else(|| {

@@ -6,9 +6,13 @@ use dpsel_exact::accounting::{Cost, L0Bound, Privacy, conversion};
 use dpsel_exact::numeric::{at_least, div_down, mul_up};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::ingest::{Columns, PublicList};
+use dpsel_rows::runtime::Remembered;
 use serde::{Deserialize, Serialize};
 
 use crate::top_k::{Neighbours, Parameters, TopKCalibration, TopKSpec, checked_rate, checked_square_rate};
+
+/// Calibrations of the last few parameters.
+static RECENT: Remembered<(Parameters, TopKSpec), TopKCalibration> = Remembered::new(64);
 
 /// Name of the column of ranks.
 pub(super) const RANK_COLUMN: &str = "rank";
@@ -220,11 +224,21 @@ impl TopKRequest {
     /// # Errors
     /// As [`crate::top_k::TopKMechanism::calibrate`].
     pub fn calibrate(&self) -> Result<TopKCalibration> {
-        let mut calibration = self.mechanism.as_mechanism().calibrate(&self.parameters())?;
+        let of_items = || self.mechanism.as_mechanism().calibrate(&self.parameters());
+        // Rounds take long to calibrate.
+        let mut calibration = RECENT.get((self.parameters(), self.mechanism.clone()), of_items)?;
         // The most published counts that one user changes. Proof: docs/algorithms/published_counts.md.
         let changed = self.parameters().changed_counts().filter(|_| calibration.counts_are_bounded());
         // Otherwise: nothing bounds a user, who may change every published count.
         let changed = changed.unwrap_or(u64::MAX).min(self.k.into());
+        let noisy = calibration.discovery.as_ref().is_some_and(|found| found.counts.is_some());
+        if noisy && !matches!(self.counts, PublishedCounts::None | PublishedCounts::Free) {
+            return Err(Error::Incompatible {
+                what: "counts= asks for noise on top, but this mechanism has noisy counts of all items that it picks from"
+                    .into(),
+                fix: "set counts=\"free\", which publishes these at no cost",
+            });
+        }
         (calibration.counts_rate, calibration.counts_square_rate) = self.noise_of_counts(changed)?;
         Ok(calibration)
     }

@@ -13,13 +13,12 @@ use dpsel_rows::runtime::{Control, PHASES};
 use super::draw::{check_size, draw};
 use super::request::{COUNT_COLUMN, Domain, PublishedCounts, RANK_COLUMN, TopKRequest};
 use crate::release::with_column;
-use crate::rounds;
 use crate::task::calibration::{Calibrated, CalibratedTopK, Enforced};
 use crate::task::engine::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 use crate::task::job::JobSpec;
 use crate::task::memory::{MemoryEngine, held_items, named};
 use crate::task::report::{Release, Report};
-use crate::task::select::PublicLists;
+use crate::task::select::{PublicLists, beside_rows};
 use crate::top_k::{Counts, Place};
 
 /// Reads the rows, counts the users of each item, and draws the answer.
@@ -52,6 +51,7 @@ pub(crate) fn top_k_on(
     let asked = Calibrated::of(request.clone(), request.calibrate()?);
     let columns = columns_of_rows(request)?;
     let discovery = asked.calibration.discovery.as_ref();
+    let most_rows = discovery.and_then(|found| found.counts).map(|noise| noise.limit().most_rows());
     control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, columns, control)?;
@@ -63,9 +63,15 @@ pub(crate) fn top_k_on(
         order: &RowOrder::Any,
         lists: &PublicLists::default(),
         has_rounds: discovery.is_some(),
-        after: discovery.map_or(AfterRounds::Nothing, |_| AfterRounds::Users),
+        after: match (discovery, most_rows) {
+            (None, _) => AfterRounds::Nothing,
+            (Some(_), None) => AfterRounds::Users,
+            (Some(_), Some(most_rows)) => AfterRounds::NoisyNumbers(most_rows),
+        },
         names: !steps.has_list(),
-        later: &|totals: Totals| discovery.map_or(0, |found| rounds::bytes(found, totals, control)),
+        later: &|totals: Totals| {
+            discovery.map_or(0, |found| beside_rows(found, most_rows, (totals, 0), control))
+        },
     };
     let (counted, rest) = steps.counted(engine.read(opened, again, &plan)?)?;
     let drawn = steps.draw(counted, key)?;
@@ -143,6 +149,12 @@ impl TopKOfRows {
         self.asked.calibration.discovery.is_some()
     }
 
+    /// Whether the numbers of users of discovered items have noise before the draw sees them.
+    #[must_use]
+    pub fn has_noisy_numbers(&self) -> bool {
+        self.job.calibration.counts.is_some()
+    }
+
     /// Whether the items are those of a public list.
     #[must_use]
     pub fn has_list(&self) -> bool {
@@ -167,7 +179,10 @@ impl TopKOfRows {
     fn counted<'e>(&self, held: Box<dyn Held<'e> + 'e>) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         if self.is_discovery() {
             let (released, rest) = held.released(&self.job)?;
-            let numbers = rest.users(&released)?;
+            let numbers = match &self.job.calibration.counts {
+                None => rest.users(&released)?,
+                Some(noise) => rest.noisy_numbers(&released, noise)?,
+            };
             return Ok((Found { numbers, ..released }, rest));
         }
         let listed = self.listed();

@@ -57,24 +57,7 @@ impl Discover {
 impl TopKMechanism for Discover {
     fn calibrate(&self, parameters: &Parameters) -> Result<TopKCalibration> {
         let (first, rest) = self.split(parameters.privacy)?;
-        let Some(bound) = parameters.bound else {
-            return Err(Error::Incompatible {
-                what: "Discover selects partitions first, for which users must be bounded".into(),
-                fix: "set max_items_per_user",
-            });
-        };
-        if parameters.neighbours != Neighbours::AddRemove {
-            return Err(Error::Incompatible {
-                what: "Discover has no proof for neighbours other than \"add_remove\"".into(),
-                fix: "use neighbours=\"add_remove\", or LimitDomain",
-            });
-        }
-        if parameters.sensitivity != 1 {
-            return Err(Error::Incompatible {
-                what: "Discover counts users, each of whom changes a count by 1".into(),
-                fix: "leave sensitivity out",
-            });
-        }
+        let bound = parameters.for_rounds("Discover")?;
         let mut calibration = self.second().calibrate(&Parameters { privacy: rest, ..*parameters })?;
         calibration.discovery = Some(Sips::default().calibrate(first, bound)?);
         Ok(calibration)

@@ -4,7 +4,7 @@ use dpsel_core::task::{CountRequest, TopKRequest, top_k_from_rows, users_per_ite
 
 use super::*;
 
-pub(super) const TOP_K: [(&str, &str); 10] = [
+pub(super) const TOP_K: [(&str, &str); 11] = [
     (r#"{"name": "joint"}"#, "listed"),
     (r#"{"name": "joint_set"}"#, "listed"),
     (r#"{"name": "gumbel_peel"}"#, "listed"),
@@ -15,15 +15,19 @@ pub(super) const TOP_K: [(&str, &str); 10] = [
     (r#"{"name": "limit_domain"}"#, "unknown"),
     (r#"{"name": "limit_domain", "candidates": 90}"#, "unknown"),
     (r#"{"name": "discover", "share": 0.5, "ordered": false}"#, "unknown"),
+    (r#"{"name": "select_and_count", "share": 0.5, "max_counted_items": 2}"#, "unknown"),
 ];
 
 pub(super) fn top_k((mechanism, domain): (&str, &str), bound: &str, from: From) -> TopKRequest {
+    // Counts that are noisy already get no noise on top.
+    let free = mechanism.contains("select_and_count");
+    let counts = if free { r#"{"kind": "free"}"# } else { r#"{"kind": "laplace", "epsilon": 0.5}"# };
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
     let request = Request::from_json(&format!(
         r#"{{"task": "top_k", "columns": {{"user": "user", "items": {items}}}, "k": 7,
              "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 1e-2}}, "mechanism": {mechanism},
              "max_items_per_user": {bound}, "domain": {{"kind": "{domain}"}},
-             "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
+             "counts": {counts}}}"#
     ));
     let listed: Rows = (0..320).step_by(2).map(|item| (0, item)).collect();
     let list = batch(&listed, from);
@@ -45,13 +49,16 @@ fn same_top_k(rows: &[(i64, i64)], from: From, request: &TopKRequest, memory: Me
     here.items.num_rows()
 }
 
+/// Whether users have to be bounded.
+pub(super) fn selects_first(mechanism: &str) -> bool {
+    mechanism.contains("discover") || mechanism.contains("select_and_count")
+}
+
 #[test]
 fn every_top_k_and_source_makes_the_draw_of_memory() {
     let rows = some_rows(400);
     for (n, mechanism) in TOP_K.into_iter().enumerate() {
-        for bound in
-            ["null", "5"].into_iter().filter(|bound| !mechanism.0.contains("discover") || *bound == "5")
-        {
+        for bound in ["null", "5"].into_iter().filter(|bound| !selects_first(mechanism.0) || *bound == "5") {
             for from in ALL {
                 let request = top_k(mechanism, bound, from);
                 assert!(same_top_k(&rows, from, &request, little(2000, 1 + n % 3)) > 0, "{mechanism:?}");

@@ -67,6 +67,12 @@ impl TopK {
         self.steps.is_discovery()
     }
 
+    /// Whether their numbers of users have noise when they come to the driver.
+    #[must_use]
+    pub fn has_noisy_numbers(&self) -> bool {
+        self.steps.has_noisy_numbers()
+    }
+
     /// The items of a public list, packed; `None` without a list.
     #[must_use]
     pub fn listed(&self) -> Option<Packed> {

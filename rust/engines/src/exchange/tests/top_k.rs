@@ -23,12 +23,17 @@ fn exchanged_top_k(
     let job = top_k.job();
     let engine = Engine { filter_bits, ..Engine::new(job, table, rows, 3) };
     let listed = || top_k.listed().map(|listed| listed.bytes().to_vec());
-    let wanted = if top_k.is_discovery() { Some(engine.decided(1)) } else { listed() };
-    let wanted = wanted.map(|wanted| engine.released_set(&wanted));
-    let bounded = !top_k.is_discovery();
-    let counted =
-        engine.both(|| job.count(BUCKETS, wanted.clone(), bounded).unwrap(), || job.total(top_k.largest()));
-    let drawn = top_k.draw(&Decisions::unpack(&packed(&counted)).unwrap()).unwrap();
+    let found = || if job.is_steered() { engine.steered() } else { engine.decided(1) };
+    let wanted = if top_k.is_discovery() { Some(found()) } else { listed() };
+    let counted = match &wanted {
+        Some(found) if top_k.has_noisy_numbers() => engine.noisy_counts(found),
+        _ => {
+            let wanted = wanted.map(|wanted| engine.released_set(&wanted));
+            let count = || job.count(BUCKETS, wanted.clone(), !top_k.is_discovery()).unwrap();
+            Decisions::unpack(&packed(&engine.both(count, || job.total(top_k.largest())))).unwrap()
+        }
+    };
+    let drawn = top_k.draw(&counted).unwrap();
     let named = if top_k.looks_up(&schema).unwrap() { engine.named(&drawn.pack()) } else { vec![] };
     top_k.publish(&named, &drawn, &schema).unwrap().items
 }
@@ -48,16 +53,21 @@ fn the_exchange_draws_the_local_top_k() {
         (r#"{"name": "limit_domain"}"#, "unknown"),
         (r#"{"name": "limit_domain", "candidates": 90}"#, "unknown"),
         (r#"{"name": "discover", "share": 0.5, "ordered": false}"#, "unknown"),
+        (r#"{"name": "select_and_count", "share": 0.5, "max_counted_items": 2}"#, "unknown"),
     ] {
         for bound in ["null", "5"] {
-            if mechanism.contains("discover") && bound == "null" {
+            let counts_first = mechanism.contains("select_and_count");
+            if (mechanism.contains("discover") || counts_first) && bound == "null" {
                 continue;
             }
+            // Counts that are noisy already get no noise on top.
+            let counts =
+                if counts_first { r#"{"kind": "free"}"# } else { r#"{"kind": "laplace", "epsilon": 0.5}"# };
             let request = Request::from_json(&format!(
                 r#"{{"task": "top_k", "columns": {{"user": "user", "items": ["item"]}}, "k": 7,
                      "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 1e-2}}, "mechanism": {mechanism},
                      "max_items_per_user": {bound}, "domain": {{"kind": "{domain}"}},
-                     "counts": {{"kind": "laplace", "epsilon": 0.5}}}}"#
+                     "counts": {counts}}}"#
             ))
             .and_then(Request::into_top_k)
             .unwrap();
