@@ -44,14 +44,14 @@ impl TopKMechanism for SelectAndCount {
         // Its reach is 1, so users keep no more than their limit.
         let (selection, counts) = (Steered::default(), self.counted());
         let rounds = selection.calibrate_beside(parameters.privacy, kept, &counts);
-        // A budget that is too small for the items alone is refused in the words of the selection.
-        let alone = |error| selection.calibrate(parameters.privacy, kept).map_or_else(|own| own, |_| error);
-        rounds.map(TopKCalibration::of_rounds).map_err(|error| match error {
-            Error::Calibration { .. } => alone(Error::Calibration {
+        rounds.map(TopKCalibration::of_rounds).map_err(|error| {
+            let Error::Calibration { .. } = error else { return error };
+            let divided = Error::Calibration {
                 what: "the items with one part of the budget and their counts with the other".into(),
                 fix: "change share, raise epsilon, rho or delta, or lower max_counted_items",
-            }),
-            other => other,
+            };
+            // A budget that is too small for the items alone is refused in the words of the selection.
+            selection.calibrate(parameters.privacy, kept).map_or_else(|own| own, |_| divided)
         })
     }
 
