@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use dpsel_exact::Error;
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::ingest::{Columns, Levels};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
 
@@ -25,6 +25,8 @@ pub(crate) struct Pairs {
     group: Option<(Py<PyAny>, Py<PyIterator>)>,
     users: Vec<Column>,
     items: Vec<Column>,
+    /// Whether the parts of an item are levels of a tree, where missing ones end a path.
+    is_tree: bool,
     position: u64,
     rows: usize,
     first: Option<RecordBatch>,
@@ -55,6 +57,7 @@ impl Pairs {
             group: None,
             users: named(columns.user.names()),
             items: named(&columns.items),
+            is_tree: columns.levels == Some(Levels::Columns),
             position: 0,
             rows: 0,
             first: None,
@@ -121,11 +124,15 @@ impl Pairs {
             return Err(no_user(missing, position));
         }
         let items = parts("item", item, self.items.len(), position)?;
-        if first_missing(&mut self.items, &items)?.is_some() {
+        if !self.is_tree && first_missing(&mut self.items, &items)?.is_some() {
             return Ok(());
         }
         for (column, part) in self.items.iter_mut().zip(&items).chain(self.users.iter_mut().zip(&users)) {
-            column.push(part, position)?;
+            if column.is_missing(part)? {
+                column.push_null();
+            } else {
+                column.push(part, position)?;
+            }
         }
         self.rows += 1;
         Ok(())
