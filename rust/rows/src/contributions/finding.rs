@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dpsel_exact::numeric::widths::codes;
-use dpsel_exact::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey};
+use dpsel_exact::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey, ShortBytes};
 use dpsel_exact::{Error, Result};
 
 use super::lineage::Lineage;
@@ -89,7 +89,7 @@ fn nodes(
             continue;
         }
         let long = vocabulary.keys().key(ItemCode(code), *digest).long;
-        let key = long.or_else(|| short.as_ref().map(|short| short.as_slice())).ok_or(LOST)?;
+        let key = long.or_else(|| short.as_ref().map(ShortBytes::as_slice)).ok_or(LOST)?;
         let level = levels.level(key).and_then(|level| u8::try_from(level).ok()).ok_or(LOST)?;
         if let Some(above) = levels.above(key) {
             keys.push(above);

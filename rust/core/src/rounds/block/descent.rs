@@ -108,7 +108,7 @@ impl LoneLines {
             places[at] = Above::Alone(dpsel_exact::numeric::widths::codes(left));
             self.above[left] = match self.above[at] {
                 Above::Alone(place) => places[place as usize],
-                other => other,
+                there @ (Above::Nothing | Above::Shared(_) | Above::Gone) => there,
             };
             self.allowed[left] = self.allowed[at];
             left += 1;

@@ -31,16 +31,12 @@ pub(super) fn push_alone(
 ) -> Result<()> {
     let order = |item: &u32| (lineage.level(*item), *item);
     items.sort_unstable_by_key(order);
+    let place = |above: u32| items.binary_search_by_key(&order(&above), order).map_err(|_| NOT_CLOSED);
     for item in &*items {
-        lines.push(match lineage.above(*item) {
+        lines.push(match lineage.above(*item).map(|above| (above, slots.slot_of(above))) {
             None => Above::Nothing,
-            Some(above) => match slots.slot_of(above) {
-                Some(slot) => Above::Shared(slot),
-                None => {
-                    let place = items.binary_search_by_key(&order(&above), order).map_err(|_| NOT_CLOSED)?;
-                    Above::Alone(codes(first + place))
-                }
-            },
+            Some((_, Some(slot))) => Above::Shared(slot),
+            Some((above, None)) => Above::Alone(codes(first + place(above)?)),
         });
     }
     Ok(())
