@@ -271,6 +271,23 @@ def test_rows_of_nulls_alone_are_dropped() -> None:
     assert select(rows, user=None).items == select(ROWS, user=None).items
 
 
+@pytest.mark.long("needs more rows than a chunk has")
+@pytest.mark.parametrize("source", ["pairs", "records", "dict"])
+def test_a_level_that_comes_after_many_rows(source) -> None:
+    rows = [*((user, ("no", None)) for user in range(70_000)), *((user, ("no", 7)) for user in range(400))]
+    named = [{"user": user, "country": country, "city": city} for user, (country, city) in rows]
+    given = {
+        "pairs": lambda: rows,
+        "records": lambda: named,
+        "dict": lambda: {key: [row[key] for row in named] for key in named[0]},
+    }[source]()
+    user = None if source == "pairs" else "user"
+    assert select(given, user=user, item=["country", "city"]).to_table().to_pylist() == [
+        ("no", None, 1),
+        ("no", 7, 2),
+    ]
+
+
 def test_a_short_first_chunk_and_deeper_rows_after_it() -> None:
     table = pa.table(columns())
     stream = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=3))
