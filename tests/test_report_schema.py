@@ -41,6 +41,7 @@ OPTIONS = {
     "n-grams": {"ngrams": (1, 2)},
     "n-grams of characters": {"ngrams": (2, 3), "tokenizer": "chars"},
     "sub-words": {"ngrams": (3, 4), "tokenizer": "subwords"},
+    "nodes of paths": {"levels": "/", "mechanism": "steered"},
     "a limit from the data": {"max_items_per_user": dpsel.Quantile(0.5)},
 }
 
@@ -77,7 +78,7 @@ def _releases_are_made_before_any_test() -> None:
 def with_options() -> dict[str, dict]:
     found = {}
     for name, options in OPTIONS.items():
-        rows = [(1, "to be")] if "ngrams" in options else ROWS
+        rows = [(1, "to be")] if {"ngrams", "levels"} & options.keys() else ROWS
         release = dpsel.select_partitions(rows, privacy=APPROX, **({"max_items_per_user": 4} | options))
         found[name] = json.loads(release.report.to_json())
     return found

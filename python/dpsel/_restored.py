@@ -34,7 +34,7 @@ def _polars(table: Any, columns: tuple[tuple[str, Any], ...]) -> Any:
     import polars as pl
 
     types = {
-        name: pl.Enum(table[name].unique().sort()) if declared == ENUM else declared
+        name: pl.Enum(table[name].drop_nulls().unique().sort()) if declared == ENUM else declared
         for name, declared in columns
         # Items of a public list that nobody holds have values all the same.
         if declared != pl.Null or table[name].null_count() == table.height

@@ -73,6 +73,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     min_users: int = 1,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
+    levels: bool | str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     scratch: str | PathLike[str] | None = "auto",
@@ -131,6 +132,11 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a
             function from a text to a list of tokens, which must depend on that one text alone: see
             [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
+        levels: Items are nodes of a tree, such as country, region and city. ``True``: each column of ``item``
+            is a level, from the top, and a null ends a path. A text: the separator of the parts of one text
+            column, such as ``"/"``. A user who has a node has all above it, and the limit counts them all.
+            With a node all above it come out, and a column ``level`` says how deep each is. See
+            [the page](https://dpsel.github.io/dpsel/algorithms/descent/).
         threads: The most threads to use; by default as many as there are cores.
         memory_limit: The most bytes to use, such as ``"4GiB"``; by default half of the memory that the
             machine or its container has free (on Linux), unless ``scratch`` is ``None``.
@@ -207,12 +213,13 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         columns=columns_of(user, item),
         ngrams=ngrams,
         tokenizer=tokenizer,
+        levels=levels,
         with_weights=with_weights,
         beyond_memory=isinstance(place, str),
         min_users=min_users,
         counts=counts,
         rest=rest,
-        lists=public_lists(exclude, public_items),
+        lists=public_lists(exclude, public_items, levels=levels),
     )
     job = request.job(
         test_key=insecure_test_key,

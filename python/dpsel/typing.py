@@ -146,6 +146,7 @@ class SelectOptions(TypedDict, total=False):
     min_users: int
     ngrams: tuple[int, int] | None
     tokenizer: Tokenizer | None
+    levels: bool | str | None
     threads: int | None
     memory_limit: int | str | None
     scratch: str | PathLike[str] | None

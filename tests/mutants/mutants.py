@@ -11,6 +11,8 @@ LAW3 = "tests/conformance/test_law3_sensitivity.py"
 LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 CAPS = "tests/differential/test_caps.py"
+DESCENT = "tests/conformance/test_descent.py"
+LEVELS = "tests/unit/test_levels.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
 MATCHING = "tests/conformance/test_matching.py"
@@ -231,8 +233,8 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users",
         CORE + "task/select/lists.rs",
-        "let (excluded, of_public) = (digests(&excluded), digests(&public));",
-        "let (excluded, of_public) = (digests(&None), digests(&public));",
+        "let excluded = excluded.unwrap_or_default();",
+        "let excluded = excluded.map(|_| HashSet::new()).unwrap_or_default();",
         (PUBLIC_LISTS,),
     ),
     Mutant(
@@ -413,8 +415,8 @@ MUTANTS = [
     Mutant(
         "rows of other items pass the filter",
         IN_ROWS + "ingest/public/members.rs",
-        "1 => Some(items.next().ok_or(ODD)?.number() == 1),",
-        "1 => Some(items.next().ok_or(ODD)?.number() <= 1),",
+        "self.rows.push(of_row.last().map(|item| item.number() == 1));",
+        "self.rows.push(of_row.last().map(|item| item.number() <= 1));",
         (FILTER, "cargo:public::members"),
     ),
     Mutant(
@@ -711,6 +713,48 @@ MUTANTS = [
         "self.lens[user].min(self.bound) as usize",
         "self.lens[user].min(self.bound + 1) as usize",
         (REFERENCE, LAW3),
+    ),
+    Mutant(
+        "a node is kept before the one above it",
+        CORE + "bounding/closed.rs",
+        "(placed.first_below, lineage.level(placed.item), placed.priority)",
+        "(placed.first_below, u8::MAX - lineage.level(placed.item), placed.priority)",
+        (DESCENT,),
+    ),
+    Mutant(
+        "a node is kept without the one directly above it",
+        CORE + "bounding/closed.rs",
+        "let Some(above) = lineage.above(item) else { continue };",
+        "let Some(above) = lineage.above(item).and_then(|above| lineage.above(above)) else { continue };",
+        (DESCENT,),
+    ),
+    Mutant(
+        "shared nodes do not limit those below them",
+        CORE + "rounds/block/driver.rs",
+        "        shared.limit();\n",
+        "",
+        (DESCENT,),
+    ),
+    Mutant(
+        "shared nodes do not limit what one user alone keeps below them",
+        CORE + "rounds/block/descent.rs",
+        "Above::Shared(slot) => shared.allowed(slot as usize),",
+        "Above::Shared(_) => FULL_IMPORTANCE,",
+        (DESCENT,),
+    ),
+    Mutant(
+        "the released tree has holes",
+        CORE + "task/memory.rs",
+        "let items = with_those_above(items, keys.lineage());",
+        "let items = with_those_above(items, None);",
+        (DESCENT, LEVELS),
+    ),
+    Mutant(
+        "what is below an excluded node comes out",
+        IN_ROWS + "contributions/grouped.rs",
+        "*removed |= lineage.is_below(item, &excluded);",
+        "*removed |= excluded[item as usize];",
+        (LEVELS,),
     ),
     Mutant(
         "the largest removed item stays",
@@ -1222,14 +1266,14 @@ MUTANTS = [
     Mutant(
         "the width of integers that were seen, not released",
         IN_ROWS + "ingest/items/undeclared.rs",
-        "signed if signed.null_count() == 0 => Ok(signed),",
+        "signed if signed.null_count() == column.null_count() => Ok(signed),",
         "signed if signed.null_count() == 0 && column.data_type() != &DataType::UInt64 => Ok(signed),",
         (LAW5,),
     ),
     Mutant(
         "an empty release of the kind that was seen",
         IN_ROWS + "ingest/items/undeclared.rs",
-        "if column.is_empty() {",
+        "if column.logical_null_count() == column.len() {",
         "if column.data_type() == &DataType::Null {",
         (LAW5,),
     ),

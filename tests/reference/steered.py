@@ -81,14 +81,35 @@ def histogram(kept: dict, sizes: tuple[UserSize, ...], share: int, importances: 
     return sums
 
 
+def position(score: int, round_: ScoredRound) -> int:
+    """Where a score stands between futility bound and expected path, in parts of `ONE`."""
+    way = max(round_.expected_path - round_.futility_bound, 1)
+    return min(score - round_.futility_bound, way) * ONE // way
+
+
+def allowed_below(importance: int | None, score: int, round_: ScoredRound) -> int:
+    """The importance that an item allows the items below it, by its own prospects."""
+    if importance is None:
+        return 0
+    return max(position(score, round_) ** 4 * FULL // ONE**4, 1) if importance else FULL
+
+
+def limited(importances: dict, allowed: dict, above) -> dict:
+    """The importances after those of the items above each item limit it."""
+    limits = {item: min((allowed[other] for other in above(item)), default=FULL) for item in importances}
+    return {
+        item: None if importance is None or not limits[item] else min(importance, limits[item])
+        for item, importance in importances.items()
+    }
+
+
 def importance_of(score: int, exposure: int, left: int, round_: ScoredRound) -> int | None:
     """The importance in the next round: 0 for settled items, none for abandoned ones."""
     if score < round_.futility_bound:
         return None
     if score >= round_.settled_bound:
         return 0
-    way = max(round_.expected_path - round_.futility_bound, 1)
-    prospect = min(score - round_.futility_bound, way) * ONE // way
+    prospect = position(score, round_)
     score = max(score, 1)
     missing = max(round_.target - score, 0)
     remaining = min(missing * exposure * ONE * 4 // (FULL * max(left, 1) * score * 5), ONE)
@@ -109,8 +130,12 @@ def select(
     key: bytes,
     seen: list[dict] | None = None,
     pasts: list[Before] | None = None,
+    above=lambda _item: (),
 ):
-    """The released items with their scores; histograms and pasts of every round go into the lists."""
+    """The released items with their scores; histograms and pasts of every round go into the lists.
+
+    `above` says which items stand above an item.
+    """
     sizes = rounds[-1].sizes
     held = {item for items in kept.values() for item in items}
     importances = dict.fromkeys(held, FULL)
@@ -134,6 +159,10 @@ def select(
             if round_.threshold is None and importances[item]:
                 score = given[item] + noises[item]
                 importances[item] = importance_of(score, exposure[item], left, round_)
+        if round_.threshold is None:
+            scores = {item: given[item] + noises[item] for item in held}
+            allowed = {item: allowed_below(importances[item], scores[item], round_) for item in held}
+            importances = limited(importances, allowed, above)
     last = rounds[-1]
     return {
         item[1]: given[item] + noises[item]

@@ -165,7 +165,7 @@ pub fn key() -> ReleaseKey {
 /// The columns of [`Table`].
 #[must_use]
 pub fn columns() -> Columns {
-    Columns { user: "user".into(), items: vec!["item".into()], ngrams: None }
+    Columns { user: "user".into(), items: vec!["item".into()], ngrams: None, levels: None }
 }
 
 /// At most 100 items per user.

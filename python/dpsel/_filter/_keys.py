@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
@@ -35,21 +36,40 @@ class Keys:
     Args:
         core: The release.
         columns: The names of its item columns.
+        levels: What makes a tree of the items, as the request has it.
     """
 
-    def __init__(self, core: Release, columns: list[str]) -> None:
+    def __init__(self, core: Release, columns: list[str], levels: Any = None) -> None:
         """Digest the items."""
         self.columns = columns
         self._core = core
-        self._members = _core_calls.Members(core, columns)
+        self._levels = levels
+        self._members = _core_calls.Members(core, columns, None if levels is None else json.dumps(levels))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the items and no digests, whose key is drawn anew."""
-        return Keys, (self._core, self.columns)
+        return Keys, (self._core, self.columns, self._levels)
 
     def mask(self, table: Any) -> RowMask:
         """Return which rows of an Arrow table, whose columns are the item columns, are released items."""
         return self._members.rows(checked(table))
+
+    def levels(self, table: Any) -> bytes:
+        """Return for each row of an Arrow table the level of its lowest released node, or 0."""
+        return self._members.levels(checked(table))
+
+    def levels_of_values(self, columns: list[list[Any]]) -> bytes:
+        """Return the same for columns of Python values."""
+        if not any(columns):
+            return b""
+        return self._members.levels(_core_calls.table_of(self.columns, columns))
+
+    def node_at(self, node: tuple[Any, ...], level: int) -> tuple[Any, ...]:
+        """Return the node of this level that stands above one, or is it: as the columns of an item."""
+        if isinstance(self._levels, dict):
+            separator = self._levels["separator"]
+            return (separator.join(node[0].split(separator)[:level]),)
+        return tuple(part if at < level else None for at, part in enumerate(node))
 
     def copy_rows(
         self, source: Source, columns: list[str], labels: list[str] | None, made: Path, shown: Path

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dpsel._filter._keys import Keys
 
-__all__ = ["filtered"]
+__all__ = ["filtered", "mask_of_pandas", "named_in"]
 
 
 def filtered(keys: Keys, data: Any, columns: list[str], other: Any, *, named: bool) -> Any:
@@ -82,7 +82,8 @@ def _is_of_numbers(data: Any) -> bool:
     return library == "scipy" and hasattr(data, "tocoo")
 
 
-def _named(columns: list[str], names: Iterable[object]) -> None:
+def named_in(columns: list[str], names: Iterable[object]) -> None:
+    """Refuse columns that are not there once each."""
     there = [str(name) for name in names]
     for column in columns:
         if there.count(column) != 1:
@@ -98,7 +99,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
 
     if isinstance(data, pl.LazyFrame):
         schema = data.collect_schema()
-        _named(columns, schema.names())
+        named_in(columns, schema.names())
         # The types are checked now, and not when the query runs.
         _polars(keys, schema.to_frame(), columns, labels)
         return data.map_batches(
@@ -106,7 +107,7 @@ def _polars(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
         )
     if not isinstance(data, pl.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame or a LazyFrame")
-    _named(columns, data.columns)
+    named_in(columns, data.columns)
     check_polars(data.schema, columns, ())
     mask = pl.Series("", keys.mask(data.select(columns)), dtype=pl.Boolean)
     if labels is None:
@@ -131,7 +132,7 @@ def _pandas(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None)
     if not isinstance(data, pd.DataFrame):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame")
     levels = [name for name in index_names(data) if name in columns]
-    _named(columns, [*data.columns, *levels])
+    named_in(columns, [*data.columns, *levels])
     mask = _pandas_mask(keys, data, columns)
     if labels is None:
         return data[[mark == RELEASED for mark in mask]]
@@ -176,21 +177,26 @@ def _with_level(index: Any, at: int, values: Any) -> Any:
 
 
 def _pandas_mask(keys: Keys, data: Any, columns: list[str]) -> bytes:
+    return mask_of_pandas(lambda table: keys.mask(table).to_bytes(), data, columns)
+
+
+def mask_of_pandas(of_table: Callable[[Any], bytes], data: Any, columns: list[str]) -> bytes:
+    """Return what a function of an Arrow table makes of some columns of a DataFrame."""
     import pandas as pd
 
     narrow = pd.DataFrame({name: _pandas_column(data, name).array for name in columns})
     check_pandas(narrow.dtypes, columns)
-    return keys.mask(Exported(narrow, NamedColumns(columns, []))).to_bytes()
+    return of_table(Exported(narrow, NamedColumns(columns, [])))
 
 
 def _pyarrow(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None) -> Any:
     import pyarrow as pa
 
     if isinstance(data, pa.Table):
-        _named(columns, data.column_names)
+        named_in(columns, data.column_names)
         return _arrow_rows(keys, data, columns, labels)
     if isinstance(data, pa.RecordBatch):
-        _named(columns, data.schema.names)
+        named_in(columns, data.schema.names)
         made = _arrow_rows(keys, pa.table(data), columns, labels).combine_chunks().to_batches()
         return made[0] if made else data.slice(0, 0)
     return _reader(keys, _as_reader(data), columns, labels)
@@ -212,7 +218,7 @@ def _reader(keys: Keys, reader: Any, columns: list[str], labels: list[Any] | Non
     """Return a reader that filters batch by batch, so that a table need not fit into memory."""
     import pyarrow as pa
 
-    _named(columns, reader.schema.names)
+    named_in(columns, reader.schema.names)
     empty = reader.schema.empty_table()
     schema = _arrow_rows(keys, empty, columns, labels).schema
 
@@ -284,7 +290,7 @@ def _datasets(keys: Keys, data: Any, columns: list[str], labels: list[Any] | Non
     from dpsel._ingest._datasets import batches_of_dataset
 
     tables, names = batches_of_dataset(data, [] if data.column_names is None else data.column_names)
-    _named(columns, columns if names is None else names)
+    named_in(columns, columns if names is None else names)
     first = next(tables, None)
     if first is None:
         raise SchemaError(
@@ -299,7 +305,7 @@ def _pyspark(keys: Keys, data: Any, columns: list[str], labels: list[Any] | None
 
     if not hasattr(data, "mapInArrow"):
         raise SchemaError(f"{type_name(data)} is not a table of rows; pass a DataFrame of Spark SQL")
-    _named(columns, data.columns)
+    named_in(columns, data.columns)
     kinds = checked_spark(keys, data, columns)
     if labels is not None:
         try:

@@ -11,7 +11,7 @@ from dpsel.quoting import quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NamedColumns", "checked_test_key", "columns_of", "lengths_of", "ngrams_of"]
+__all__ = ["NamedColumns", "checked_test_key", "columns_of", "lengths_of", "levels_of", "ngrams_of"]
 
 
 class NamedColumns(list[str]):
@@ -100,6 +100,29 @@ def lengths_of(ngrams: object) -> tuple[int, int] | None:
     fewest, most = (as_int("ngrams", words) for words in ngrams)
     limit = 255  # the largest value of the core's type; its own limit is lower, and has a better message
     return max(0, min(fewest, limit)), max(0, min(most, limit))
+
+
+def levels_of(levels: object, tokenizer: object = None) -> dict[str, str] | str | None:
+    """Return what makes the levels of a tree; ``None`` if items are no nodes."""
+    if levels is None or levels is False:
+        return None
+    if tokenizer is not None:
+        raise InvalidParameterError(
+            "levels makes a tree of items, and tokenizer makes items of texts; leave one of them out"
+        )
+    if levels is True:
+        return "columns"
+    if not isinstance(levels, str):
+        raise InvalidParameterError(
+            f"levels must be True or the separator of the parts of a path, got {type_name(levels)}; "
+            'give True if each item column is a level, or a text such as "/"'
+        )
+    if not is_unicode(levels):
+        raise InvalidParameterError(
+            "levels must be a separator in Unicode, got a text with half of a surrogate pair; "
+            "give the separator itself"
+        )
+    return {"separator": levels}
 
 
 def checked_test_key(key: object) -> bytes | None:

@@ -31,6 +31,7 @@ def selection_request(
     *,
     columns: NamedColumns | None = None,
     ngrams: dict[str, Any] | None = None,
+    levels: dict[str, str] | str | None = None,
     with_weights: bool = False,
     min_users: int = 1,
     counts: Counts | None = None,
@@ -41,7 +42,7 @@ def selection_request(
 ) -> Request[SelectionMechanism]:
     """Return the request of a selection."""
     parameters = {
-        "columns": named_columns(columns or NamedColumns(), ngrams),
+        "columns": named_columns(columns or NamedColumns(), ngrams, levels),
         "max_items_per_user": max_items_per_user,
         "with_weights": with_weights,
         **lists.stamps(),
@@ -108,11 +109,17 @@ def top_k_request(
     return request_of("top_k", privacy, mechanism, parameters, chosen=chosen, public_table=public_table)
 
 
-def named_columns(columns: NamedColumns, ngrams: dict[str, Any] | None = None) -> dict[str, Any]:
+def named_columns(
+    columns: NamedColumns,
+    ngrams: dict[str, Any] | None = None,
+    levels: dict[str, str] | str | None = None,
+) -> dict[str, Any]:
     """Return the columns of a request."""
     named = columns.to_json()
     if ngrams is not None:
         named["ngrams"] = ngrams
+    if levels is not None:
+        named["levels"] = levels
     return named
 
 

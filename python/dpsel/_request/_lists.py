@@ -36,9 +36,12 @@ class PublicLists:
 NO_LISTS = PublicLists()
 
 
-def public_lists(exclude: Iterable[Any] | None, public_items: Iterable[Any] | None) -> PublicLists:
-    """Check both lists: each item once, and none in both."""
-    excluded, public = _listed("exclude", exclude), _listed("public_items", public_items)
+def public_lists(
+    exclude: Iterable[Any] | None, public_items: Iterable[Any] | None, *, levels: object = None
+) -> PublicLists:
+    """Check both lists: each item once, and none in both. A node of a tree ends with nulls."""
+    excluded = _listed("exclude", exclude, are_nodes=levels is True)
+    public = _listed("public_items", public_items, are_nodes=levels is True)
     if excluded and public and not {*map(_key, excluded)}.isdisjoint(map(_key, public)):
         raise InvalidParameterError(
             "exclude and public_items must have no item in common, and they have one; leave it out of one"
@@ -46,7 +49,7 @@ def public_lists(exclude: Iterable[Any] | None, public_items: Iterable[Any] | No
     return PublicLists(excluded, public)
 
 
-def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
+def _listed(name: str, items: Iterable[Any] | None, *, are_nodes: bool) -> list[Any] | None:
     if items is None:
         return None
     # As a list, a table would be its columns, or their names.
@@ -59,7 +62,8 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
         raise InvalidParameterError(
             f"{name} must be a list of items, got {type_name(items)}; give a list with an entry for each item"
         )
-    found = without_missing(name, elements(name, items))
+    found = elements(name, items)
+    without_missing(name, [_down_to_null(item) for item in found] if are_nodes else found)
     try:
         return list({_key(item): item for item in found}.values())
     except (TypeError, ValueError):  # an array of several numbers, for example
@@ -67,6 +71,14 @@ def _listed(name: str, items: Iterable[Any] | None) -> list[Any] | None:
             f"{name} must have items that can be looked up, got a list or the like as one; "
             "give an item of several columns as a tuple"
         ) from None
+
+
+def _down_to_null(item: Any) -> Any:
+    """Return a node without the nulls at its end; the whole item if nothing else is in it."""
+    if not isinstance(item, tuple):
+        return item
+    named = next((at for at in range(len(item), 0, -1) if item[at - 1] is not None), len(item))
+    return item[:named]
 
 
 def _key(item: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpsel import _core_calls
 from dpsel._arguments import as_count, as_flag, as_int, at_least_one
 from dpsel._request._auto import resolve
-from dpsel._request._columns import NamedColumns, ngrams_of
+from dpsel._request._columns import NamedColumns, levels_of, ngrams_of
 from dpsel._request._fixed import named_columns, selection_request
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
@@ -35,6 +35,7 @@ def request_of_selection(
     columns: NamedColumns | None = None,
     ngrams: object = None,
     tokenizer: object = None,
+    levels: object = None,
     with_weights: object = False,
     beyond_memory: bool = False,
     min_users: Any = 1,
@@ -66,6 +67,7 @@ def request_of_selection(
         chosen,
         columns=columns,
         ngrams=ngrams_of(ngrams, tokenizer),
+        levels=levels_of(levels, tokenizer),
         with_weights=weights,
         min_users=least,
         counts=asked,

@@ -117,6 +117,30 @@ tokenizer_option = click.option(
 )
 
 
+def levels_options(command: F) -> F:
+    """Add what makes the items nodes of a tree."""
+    columns = click.option(
+        "--levels",
+        is_flag=True,
+        help="The item columns are the levels of a tree, from the top; a column `level` is added.",
+    )
+    separator = click.option(
+        "--levels-by",
+        metavar="TEXT",
+        help="The item column has paths, whose parts TEXT separates, such as / in files.",
+    )
+    return columns(separator(command))
+
+
+def levels_from(options: dict[str, Any]) -> bool | str | None:
+    """Return both options as the argument ``levels``."""
+    if options["levels"] and options["levels_by"] is not None:
+        raise click.UsageError(
+            "--levels makes a level of each item column and --levels-by of each part of one; give one of them"
+        )
+    return options["levels_by"] if options["levels_by"] is not None else options["levels"] or None
+
+
 def ngrams_from(lengths: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Return (fewest, most) words: ``2`` is pairs only, ``1,2`` single words and pairs."""
     return lengths * 2 if lengths and len(lengths) == 1 else lengths

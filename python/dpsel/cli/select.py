@@ -22,6 +22,8 @@ from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     column_options,
     columns_from,
+    levels_from,
+    levels_options,
     ngrams_from,
     ngrams_option,
     rows_from,
@@ -130,6 +132,7 @@ greedy-frequency and --count rows see repeated rows. CSV columns are text.
 )
 @ngrams_option
 @tokenizer_option
+@levels_options
 @running_options
 @scratch_options
 @result_options
@@ -157,6 +160,14 @@ def _other_files(options: dict[str, Any]) -> dict[str, Any]:
     return tables | {"--database": options["database"], "--ledger": options["ledger"]}
 
 
+def _nodes(options: dict[str, Any], name: str) -> list[Any] | None:
+    """Return a list of public items; in a tree of columns an empty field is a level below the node."""
+    items = named_as(options["items"], f"--{name.replace('_', '-')}", options[name])
+    if items is None or not options["levels"] or len(items.header) == 1:
+        return items
+    return [tuple(part or None for part in item) for item in items]
+
+
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Turn the options into the keyword arguments of ``dpsel.select_partitions``."""
     mechanism = options["mechanism"]
@@ -170,11 +181,12 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "with_weights": options["with_weights"],
         "counts": counted_from(options),
         "rest": rest_from(options),
-        "public_items": named_as(options["items"], "--public-items", options["public_items"]),
-        "exclude": named_as(options["items"], "--exclude", options["exclude"]),
+        "public_items": _nodes(options, "public_items"),
+        "exclude": _nodes(options, "exclude"),
         "min_users": options["min_users"],
         "ngrams": ngrams_from(options["ngrams"]),
         "tokenizer": options["tokenizer"],
+        "levels": levels_from(options),
         **running_from(options),
         "scratch": options["scratch"],
         "scratch_limit": options["scratch_limit"],

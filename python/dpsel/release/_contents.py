@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from dpsel._arguments import at_least_one
+from dpsel._arguments import as_flag, at_least_one
 from dpsel._request import columns_of
 from dpsel._tables import Shown
 from dpsel.exceptions import InvalidParameterError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Contents"]
 
 #: Columns of a release that are no part of an item.
-BESIDE = frozenset({"weight", "users", "rows", "public", "rank", "count"})
+BESIDE = frozenset({"level", "weight", "users", "rows", "public", "rank", "count"})
 
 
 class Contents(Shown):
@@ -44,7 +44,14 @@ class Contents(Shown):
     def to_table(self) -> ItemTable:
         """Return the items as a table."""
 
-    def filter(self, table: Any, *, item: str | Sequence[str] | None = None, other: Any = None) -> Any:
+    def filter(
+        self,
+        table: Any,
+        *,
+        item: str | Sequence[str] | None = None,
+        other: Any = None,
+        roll_up: bool = False,
+    ) -> Any:
         """Return the rows of a table whose item was released; they are private data.
 
         Only the list of items is private in the sense of the guarantee. The rows that are returned are rows
@@ -62,6 +69,8 @@ class Contents(Shown):
             item: The columns of the table that hold the item; by default those that the selection named.
             other: Keep the other rows too, with this in place of their item; a tuple with one label for each
                 column, or one label for all of them. It must not be a released item.
+            roll_up: For the nodes of a tree: give each row the lowest released node that is its own or above
+                it. Of polars and pandas DataFrames, pyarrow Tables and lists of pairs.
 
         Returns:
             polars, pandas, pyarrow tables and pairs as they came in; of a Spark DataFrame a lazy one, whose
@@ -85,9 +94,12 @@ class Contents(Shown):
             >>> "tea" in release, "absinthe" in release, list(release)
             (True, False, ['milk', 'tea'])
         """
-        from dpsel._filter import filtered
+        from dpsel._filter import filtered, rolled_up
 
         self._refuse_ngrams()
+        if as_flag("roll_up", roll_up):
+            self._check_roll_up(other)
+            return rolled_up(self._keys(), table, self._item_columns(item))
         return filtered(self._keys(), table, self._item_columns(item), other, named=item is not None)
 
     def filter_file(
@@ -199,6 +211,17 @@ class Contents(Shown):
 
         return Card(self.report, len(self))
 
+    def _check_roll_up(self, other: Any) -> None:
+        if self.report["request"]["columns"].get("levels") is None:
+            raise InvalidParameterError(
+                "roll_up=True gives rows a released node above theirs, but these items are no nodes; "
+                "select nodes of a tree with levels="
+            )
+        if other is not None:
+            raise InvalidParameterError(
+                "other= and roll_up=True both say what stands in place of an item; give one of them"
+            )
+
     def _refuse_ngrams(self) -> None:
         columns = self.report["request"].get("columns")
         if columns is None:
@@ -223,8 +246,9 @@ class Contents(Shown):
         from dpsel._filter import Keys
 
         table = self.to_table()
-        asked: list[str] = self.report["request"]["columns"]["items"]
-        return Keys(table.core, [name for name in table.columns if name in asked or name not in BESIDE])
+        columns = self.report["request"]["columns"]
+        named = [name for name in table.columns if name in columns["items"] or name not in BESIDE]
+        return Keys(table.core, named, columns.get("levels"))
 
     def _values(self) -> list[Any]:
         table, columns = self.to_table(), self._keys().columns

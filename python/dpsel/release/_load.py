@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["loaded"]
 
+_LEVEL: Final = "level"
 _WEIGHT: Final = "weight"
 _PUBLIC: Final = "public"
 
@@ -46,7 +47,13 @@ def loaded(
     weighted = bool(request.get("with_weights"))
     columns = _columns(path)
     numbers, listed = _numbers(found), bool(request.get("public_items"))
-    asked = ((_WEIGHT, weighted), (numbers, numbers is not None), (_PUBLIC, listed))
+    is_tree = request["columns"].get("levels") is not None
+    asked = (
+        (_LEVEL, is_tree),
+        (_WEIGHT, weighted),
+        (numbers, numbers is not None),
+        (_PUBLIC, listed),
+    )
     beside = [name for name, is_there in asked if name and is_there]
     missing = [name for name in [*names, *beside] if name not in columns]
     if missing or not names:
@@ -59,7 +66,9 @@ def loaded(
         if weighted
         else None
     )
-    made = {name: columns[name] for name in names}
+    made = {name: _down_to_empty(columns[name], is_tree=is_tree) for name in names}
+    if is_tree:
+        made[_LEVEL] = _whole(_listed(columns[_LEVEL]), _LEVEL, path)
     if numbers:
         made[numbers] = _whole(_listed(columns[numbers]), numbers, path)
     if listed and isinstance(marks := columns.get(_PUBLIC, []), list):
@@ -84,6 +93,13 @@ def _whole(values: list[Any], name: str, path: Path) -> list[int]:
             f"the column '{name}' of {path} does not have a whole number in each row; pass the file as it "
             "was written"
         ) from None
+
+
+def _down_to_empty(column: Any, *, is_tree: bool) -> Any:
+    """Return an item column, with nulls for the empty fields below a node in a file of text."""
+    if not is_tree or not isinstance(column, list):
+        return column
+    return [None if value == "" else value for value in column]
 
 
 def _listed(column: Any) -> list[Any]:

@@ -46,6 +46,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     min_users: int = 1,
     ngrams: tuple[int, int] | None = None,
     tokenizer: Tokenizer | None = None,
+    levels: bool | str | None = None,
     progress: Progress | bool | None = None,
     num_partitions: int | None = None,
     unencrypted: Unencrypted = "warn",
@@ -86,6 +87,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
             which runs in Spark's Python workers: see [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
+        levels: Refused, as the rounds of a tree run in memory only.
         progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
             step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
@@ -120,6 +122,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         columns=columns,
         ngrams=ngrams,
         tokenizer=tokenizer,
+        levels=levels,
         with_weights=with_weights,
         counts=counts,
         rest=rest,

@@ -27,12 +27,15 @@ pub(crate) struct Members(ingest::Members);
 
 #[pymethods]
 impl Members {
-    /// The items in the named columns of a release.
+    /// The items in the named columns of a release. `levels` says in JSON what makes a tree of them.
     #[new]
+    #[pyo3(signature = (release, columns, levels=None))]
     #[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
-    fn new(release: &Release, columns: Vec<String>) -> PyResult<Self> {
+    fn new(release: &Release, columns: Vec<String>, levels: Option<&str>) -> PyResult<Self> {
+        const UNKNOWN: Error = Error::Internal("levels of a release that nobody knows");
         let items = projected(release.items(), &columns)?;
-        guarded(|| ingest::Members::new(&items)).map(Self)
+        let levels = levels.map(serde_json::from_str).transpose().map_err(|_| to_python(UNKNOWN))?;
+        guarded(|| ingest::Members::new(&items, levels)).map(Self)
     }
 
     /// Whether each row of an Arrow table is one of them. Its columns are the item columns, in their order.
@@ -44,6 +47,16 @@ impl Members {
             rows.extend(py.detach(|| guarded(|| self.0.rows(&batch)))?);
         }
         Ok(RowMask(rows))
+    }
+
+    /// For each row of an Arrow table a byte: the level of its lowest node that is one of them, or 0.
+    fn levels<'py>(&self, py: Python<'py>, table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut stream = Stream::new(table, Vec::new())?;
+        let mut levels = Vec::new();
+        while let Some(batch) = stream.next_batch(py)? {
+            levels.extend(py.detach(|| guarded(|| self.0.levels(&batch)))?);
+        }
+        Ok(PyBytes::new(py, &levels))
     }
 
     /// Write the rows of text files whose item is one of them to a new file, which errors name `shown`. With labels, all

@@ -96,6 +96,11 @@ impl Column {
         scalar.and_then(|scalar| self.append(scalar)).map_err(|refusal| self.refuse(value, refusal, position))
     }
 
+    /// Whether a value came, which fixes the type.
+    pub(crate) fn has_type(&self) -> bool {
+        self.typed.is_some()
+    }
+
     /// Append a null.
     pub(crate) fn push_null(&mut self) {
         match &mut self.typed {

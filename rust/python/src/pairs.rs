@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use dpsel_exact::Error;
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::ingest::{Columns, Levels};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyIterator, PyList, PySet, PyString, PyTuple};
 
@@ -25,6 +25,10 @@ pub(crate) struct Pairs {
     group: Option<(Py<PyAny>, Py<PyIterator>)>,
     users: Vec<Column>,
     items: Vec<Column>,
+    /// Whether the parts of an item are levels of a tree, where missing ones end a path.
+    is_tree: bool,
+    /// Whether the first chunk is read, which fixes the type of each column.
+    has_types: bool,
     position: u64,
     rows: usize,
     first: Option<RecordBatch>,
@@ -55,12 +59,15 @@ impl Pairs {
             group: None,
             users: named(columns.user.names()),
             items: named(&columns.items),
+            is_tree: columns.levels == Some(Levels::Columns),
+            has_types: false,
             position: 0,
             rows: 0,
             first: None,
             schema: Arc::new(Schema::empty()),
         };
         made.fill(pairs.py())?;
+        made.has_types = true;
         let first = made.take_batch()?;
         made.schema = first.schema();
         made.first = Some(first);
@@ -74,7 +81,7 @@ impl Pairs {
     }
 
     fn pull(&mut self, py: Python<'_>) -> PyResult<bool> {
-        while self.rows < CHUNK_ROWS {
+        while self.rows < CHUNK_ROWS || self.lacks_a_type() {
             if let Some((user, items)) = self.group.take() {
                 self.push_group(user.bind(py), items.bind(py))?;
                 continue;
@@ -88,6 +95,11 @@ impl Pairs {
             self.position += u64::from(self.group.is_none());
         }
         Ok(true)
+    }
+
+    /// Whether no row so far had a level of the tree. The first chunk goes on until one does, or to the end.
+    fn lacks_a_type(&self) -> bool {
+        self.is_tree && !self.has_types && !self.items.iter().all(Column::has_type)
     }
 
     fn push_group(&mut self, user: &Bound<'_, PyAny>, items: &Bound<'_, PyIterator>) -> PyResult<()> {
@@ -121,11 +133,15 @@ impl Pairs {
             return Err(no_user(missing, position));
         }
         let items = parts("item", item, self.items.len(), position)?;
-        if first_missing(&mut self.items, &items)?.is_some() {
+        if !self.is_tree && first_missing(&mut self.items, &items)?.is_some() {
             return Ok(());
         }
         for (column, part) in self.items.iter_mut().zip(&items).chain(self.users.iter_mut().zip(&users)) {
-            column.push(part, position)?;
+            if column.is_missing(part)? {
+                column.push_null();
+            } else {
+                column.push(part, position)?;
+            }
         }
         self.rows += 1;
         Ok(())

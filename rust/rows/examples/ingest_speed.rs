@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("arguments: FILE USER ITEM [THREADS]".into());
     };
     let threads = rest.first().map(|n| n.parse::<NonZeroUsize>()).transpose()?;
-    let columns = Columns { user: user.as_str().into(), items: vec![item.clone()], ngrams: None };
+    let columns =
+        Columns { user: user.as_str().into(), items: vec![item.clone()], ngrams: None, levels: None };
     let metadata = SerializedFileReader::new(std::fs::File::open(file)?)?;
     let rows = metadata.metadata().file_metadata().num_rows();
     for _ in 0..3 {

@@ -7,9 +7,10 @@ use dpsel_exact::Result;
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
-use dpsel_rows::contributions::{Contributions, Digests, ItemCode, Piece, Start, Vocabulary};
+use dpsel_rows::contributions::{Contributions, Digests, ItemCode, Lineage, Piece, Start, Vocabulary};
 use dpsel_rows::runtime::{Control, REMOVING, Tally, parallel};
 
+use super::closed::ClosedOrder;
 use super::item_set::ItemSet;
 use super::kept_piece::KeptPiece;
 use super::priorities::{AHEAD, Priorities};
@@ -143,7 +144,8 @@ impl BoundedContributions {
     ) {
         let threads = parallel::threads_for(self.rows(), control);
         let Contributions { users, starts, lens, pieces, vocabulary, .. } = &mut self.contributions;
-        let (digests, mut ordered) = (vocabulary.digests(), self.ordered.as_mut_slice());
+        let (digests, lineage) = (vocabulary.digests(), vocabulary.keys().lineage());
+        let mut ordered = self.ordered.as_mut_slice();
         let sizes = pieces.iter().map(|piece| clipped(piece.len));
         let ranges = ranges(sizes, parallel::parts_for(threads) * PARTS);
         let (mut lens, mut pieces) = (lens.as_mut_slice(), pieces.as_mut_slice());
@@ -162,8 +164,8 @@ impl BoundedContributions {
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
-            let (keyed, spare) = (CodedWords::default(), Vec::new());
-            let mut order = Order { bound, priorities, digests: &digests, keyed, spare };
+            let (keyed, spare, closed) = (CodedWords::default(), Vec::new(), ClosedOrder::default());
+            let mut order = Order { bound, priorities, digests: &digests, lineage, keyed, spare, closed };
             part.each_user(tally, |user| job(user, &mut order));
         });
     }
@@ -245,16 +247,32 @@ struct Order<'a> {
     bound: usize,
     priorities: &'a Priorities,
     digests: &'a Digests<'a>,
+    lineage: Option<&'a Lineage>,
     keyed: CodedWords,
     spare: Vec<u32>,
+    closed: ClosedOrder,
 }
 
 impl Order<'_> {
     /// Make the kept items of the user stand first, in order of priority.
     fn restore(&mut self, user: &mut User<'_>) {
         if *user.len as usize > self.bound && (*user.ordered as usize) < self.bound {
-            self.sort(user, self.bound.saturating_mul(AHEAD));
+            match self.lineage {
+                Some(lineage) => self.close(user, lineage),
+                None => self.sort(user, self.bound.saturating_mul(AHEAD)),
+            }
         }
+    }
+
+    /// Put the items of a user in an order of priority in which each stands behind those above it.
+    fn close(&mut self, user: &mut User<'_>, lineage: &Lineage) {
+        let items = &mut user.items[..*user.len as usize];
+        let words = &mut self.keyed.whole;
+        words.clear();
+        words.extend(items.iter().map(|item| self.digests.get(ItemCode(*item)).0));
+        self.priorities.fill(user.digest, words);
+        self.closed.order(items, words, lineage);
+        *user.ordered = *user.len;
     }
 
     /// Put the first `first` items of a user by priority, or all if there are fewer, before the others, in this order.

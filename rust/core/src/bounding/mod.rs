@@ -2,6 +2,7 @@
 //! in an order of preference.
 
 mod bounded;
+mod closed;
 mod item_set;
 mod kept_piece;
 mod priorities;

@@ -14,10 +14,14 @@ pub struct Priorities(PairWords);
 
 impl Priorities {
     /// Those under a key.
-    /// Those under a key.
     #[must_use]
     pub fn new(key: &ReleaseKey) -> Self {
         Self(PairWords::new(key, Purpose::Bound))
+    }
+
+    /// Replace the digests of items by their priorities for a user.
+    pub(super) fn fill(&self, user: Digest, digests: &mut [u128]) {
+        self.0.fill_for_user(user, digests);
     }
 
     /// Put the first `first` items by priority, or all if there are fewer, before the others, in this order. Returns

@@ -250,6 +250,16 @@ impl ScoredRound {
         }
     }
 
+    /// The importance that an item allows those below it, from its state after the round and the weight of all rounds.
+    #[inline]
+    pub(super) fn allowed_below(&self, state: ItemState, weight: u64) -> u16 {
+        match state {
+            ItemState::ABANDONED => 0,
+            ItemState { importance: 0, .. } => FULL_IMPORTANCE,
+            ItemState { noise, .. } => self.scoring.allowed_below(noise.saturating_add(clipped(weight))),
+        }
+    }
+
     /// The state after a round that is not the last one, of an item that takes part.
     #[inline]
     pub(super) fn after(&self, state: ItemState, weight: u64, noise: i64) -> ItemState {

@@ -51,6 +51,14 @@ pub(super) fn by_prospect(futility_bound: i64, expected_path: i64, score: i64) -
     of_position(position(futility_bound, expected_path, score))
 }
 
+/// `FULL_IMPORTANCE` y^4 for the [`position`] y of a score, rounded down but at least 1: what an item allows those below it.
+#[inline]
+pub(super) fn of_line(futility_bound: i64, expected_path: i64, score: i64) -> u16 {
+    let position = position(futility_bound, expected_path, score.max(futility_bound));
+    let power = u128::from(position).pow(4) / (u128::from(ONE).pow(4) / u128::from(FULL_IMPORTANCE));
+    smaller_of(clipped(power), FULL_IMPORTANCE.into())
+}
+
 /// `FULL_IMPORTANCE` y^2 for a position y.
 #[inline]
 fn of_position(position: u32) -> u64 {

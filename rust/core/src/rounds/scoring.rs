@@ -8,7 +8,7 @@ use dpsel_exact::numeric::Interval;
 use dpsel_exact::numeric::widths::clipped;
 use serde::{Deserialize, Serialize};
 
-use super::importance::importance;
+use super::importance::{importance, of_line};
 use crate::threshold::calibration::noise_tail;
 use crate::weighting::{Allowance, Allowances};
 
@@ -135,6 +135,12 @@ impl Scoring {
         }
         let bounds = (self.futility_bound, self.expected_path, self.target);
         Some(importance(bounds, score, (exposure, left)))
+    }
+
+    /// The importance that an item of this score, which is neither abandoned nor settled, allows the items below it.
+    #[inline]
+    pub(super) fn allowed_below(&self, score: i64) -> u16 {
+        of_line(self.futility_bound, self.expected_path, score)
     }
 
     /// The probability that an item of this weight over all rounds is released, in plain arithmetic.

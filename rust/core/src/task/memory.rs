@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::contributions::{self, Contributions, ItemCode, Keys, Vocabulary};
+use dpsel_rows::contributions::{self, Contributions, ItemCode, Keys, Lineage, Vocabulary};
 use dpsel_rows::ingest::{OpenSource, Source};
 use dpsel_rows::runtime::Control;
 
@@ -107,6 +107,7 @@ impl<'e> Held<'e> for MemoryRows<'e> {
         let bounded = BoundedContributions::new(contributions, job.kept()?, key, control)?;
         let publication = (job.with_weights, Lowered::to(job.min_users));
         let (items, keys) = select_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
+        let items = with_those_above(items, keys.lineage());
         let each = |released: Released| (released.digest, (released.item, released.weight));
         let (digests, (codes, numbers)) = items.into_iter().map(each).unzip();
         Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))
@@ -133,6 +134,18 @@ impl<'e> Held<'e> for MemoryRows<'e> {
         let (keys, _) = vocabulary.into_keys();
         Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))
     }
+}
+
+/// Released items, and all items above them: a function of the release. The latter have no noisy weight.
+fn with_those_above(mut released: Vec<Released>, lineage: Option<&Lineage>) -> Vec<Released> {
+    let Some(lineage) = lineage else { return released };
+    let mut known: HashSet<ItemCode> = released.iter().map(|released| released.item).collect();
+    for at in 0..released.len() {
+        for (item, digest) in lineage.line(released[at].item.0).take_while(|(item, _)| known.insert(*item)) {
+            released.push(Released { item, digest, weight: 0 });
+        }
+    }
+    released
 }
 
 /// The keys of items, and what is counted of them.

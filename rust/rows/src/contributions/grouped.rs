@@ -53,16 +53,40 @@ impl Contributions {
         alike.map(|alike| (alike[0], alike.len() as u64)).collect()
     }
 
+    /// Remove the rows of items that are public, and those of excluded ones. With an excluded node of a tree all nodes below
+    /// it are removed, and no public node counts as one above others.
+    ///
+    /// # Contract
+    /// With a node all nodes above it are public.
+    pub fn remove(&mut self, is_excluded: impl Fn(Digest) -> bool, is_public: impl Fn(Digest) -> bool) {
+        let digests = self.vocabulary.digests_from(0..self.vocabulary.code_bound());
+        let excluded: Vec<bool> = digests.iter().map(|digest| is_excluded(*digest)).collect();
+        let public: Vec<bool> = digests.into_iter().map(is_public).collect();
+        let mut removed: Vec<bool> = excluded.iter().zip(&public).map(|(a, b)| *a || *b).collect();
+        if let Some(lineage) = &mut self.vocabulary.keys.lineage {
+            for (item, removed) in (0_u32..).zip(&mut removed) {
+                *removed |= lineage.is_below(item, &excluded);
+            }
+            lineage.cut(&public);
+        }
+        self.keep(|item| !removed[item as usize]);
+    }
+
     /// Remove the rows of unwanted items. The remaining rows of a user depend on its own rows alone.
     pub fn retain(&mut self, is_wanted: impl Fn(Digest) -> bool) {
         let digests = self.vocabulary.digests_from(0..self.vocabulary.code_bound());
         let wanted: Vec<bool> = digests.into_iter().map(is_wanted).collect();
+        self.keep(|item| wanted[item as usize]);
+    }
+
+    /// Keep the rows of wanted items.
+    fn keep(&mut self, is_wanted: impl Fn(u32) -> bool) {
         change_items(&mut self.pieces, &self.starts, &mut self.lens, |items| {
             let mut kept = 0;
             for read in 0..items.len() {
                 let item = items[read];
                 items[kept as usize] = item;
-                kept += u32::from(wanted[item as usize]);
+                kept += u32::from(is_wanted(item));
             }
             kept
         });

@@ -2,6 +2,7 @@
 
 use dpsel_exact::random::Digest;
 
+use super::lineage::Lineage;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};
 
@@ -14,12 +15,14 @@ pub struct Keys {
     schema: ItemSchema,
     /// All codes below this are integers.
     pub(super) below: u32,
+    /// The items above each, where items are the nodes of a tree.
+    pub(super) lineage: Option<Lineage>,
 }
 
 impl Keys {
     /// The stores of all shards, for codes of which those below `below` are integers.
     pub(super) fn new(stores: Vec<KeyStore>, sharding: Sharding, schema: ItemSchema, below: u32) -> Self {
-        Self { stores, sharding, schema, below }
+        Self { stores, sharding, schema, below, lineage: None }
     }
 
     /// The key of an item that has this digest.
@@ -31,6 +34,12 @@ impl Keys {
         };
         // Otherwise: the digest tells the key. That holds for integers and short keys.
         Key { digest, long: item.0.checked_sub(self.below).and_then(of_interned) }
+    }
+
+    /// The items above each, where items are the nodes of a tree.
+    #[must_use]
+    pub fn lineage(&self) -> Option<&Lineage> {
+        self.lineage.as_ref()
     }
 
     /// The types of the item columns.

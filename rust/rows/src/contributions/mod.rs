@@ -3,16 +3,19 @@
 //! Threads intern users and items (`interner`, `shard`, `table`). Small integers of large files are their own codes
 //! (`own`). Rows are kept in chunks (`chunk`, `rows`), divided by user (`parts`). When all are read, each part of the users
 //! (`users`) is grouped on its own (`grouping`), and items are written to pieces of memory that rows had before (`pieces`,
-//! `grouped`). `vocabulary` has the digests of items, and `keys`
-//! what their digests do not tell.
+//! `grouped`). `vocabulary` has the digests of items, `keys`
+//! what their digests do not tell, and `lineage` which items stand above which, as
+//! `finding` reads off their keys.
 
 mod builder;
 mod chunk;
 mod distinct;
+mod finding;
 mod grouped;
 mod grouping;
 mod interner;
 mod keys;
+mod lineage;
 mod order;
 mod own;
 mod parts;
@@ -35,6 +38,7 @@ mod vocabulary;
 pub use builder::{ContributionsBuilder, Worker};
 pub use grouped::Contributions;
 pub use keys::Keys;
+pub use lineage::Lineage;
 pub use order::{ItemOrder, RowOrder};
 pub use pieces::{Piece, Start};
 pub use read::{read, read_in_order, row_order};

@@ -40,7 +40,9 @@ pub fn read_in_order(
     let schema = source.layout().item_schema()?;
     let builder = ContributionsBuilder::for_rows(source.known_rows(), key, control);
     source.deliver(key, control, || builder.worker())?;
-    builder.finish(schema, order)
+    let mut contributions = builder.finish(schema, order)?;
+    contributions.vocabulary.find_lineage(key, control)?;
+    Ok(contributions)
 }
 
 /// The order of the items of a user, with the ranks of its table.

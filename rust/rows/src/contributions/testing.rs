@@ -1,12 +1,15 @@
 //! Small tables for unit tests.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::DataType;
 use dpsel_exact::random::{Purpose, ReleaseKey};
 
 use super::order::RanksByDigest;
-use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder};
-use crate::ingest::ItemSchema;
+use super::{Contributions, ContributionsBuilder, ItemOrder, KeyStore, Payload, RowOrder, read};
 use crate::ingest::testing::digests;
+use crate::ingest::{Columns, ItemSchema, Levels, Source};
 use crate::runtime::Control;
 
 #[cfg(test)]
@@ -31,6 +34,21 @@ impl Payload for Integers {
 #[must_use]
 pub fn contributions(rows: &[(u64, u64)], key: &ReleaseKey) -> Contributions {
     ordered(rows, key, None)
+}
+
+/// Users with paths, whose parts this separates: the nodes of a tree.
+#[must_use]
+pub fn paths(rows: &[(i64, String)], separator: &str, key: &ReleaseKey) -> Contributions {
+    let (users, paths): (Vec<i64>, Vec<&str>) =
+        rows.iter().map(|(user, path)| (*user, path.as_str())).unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("user", Arc::new(Int64Array::from(users))), ("item", Arc::new(StringArray::from(paths)))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let schema = batch.schema();
+    let source = Source::Stream(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+    let levels = Some(Levels::Separator(separator.into()));
+    let columns = Columns { user: "user".into(), items: vec!["item".into()], ngrams: None, levels };
+    read(source, &columns, None, key, &Control::default()).unwrap()
 }
 
 /// The same, with each user's items in an order.

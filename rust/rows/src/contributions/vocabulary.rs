@@ -17,7 +17,7 @@ use crate::runtime::memory::Growing;
 pub struct Vocabulary {
     /// Those of each shard.
     digests: Vec<Growing<u128>>,
-    keys: Keys,
+    pub(super) keys: Keys,
     own: Option<OwnDigests>,
 }
 

@@ -33,7 +33,7 @@ pub use encode::{Codes, OwnCodes, Sink};
 pub use files::{FolderValues, RowFilter, WholeFile, csv_field};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use layout::ColumnLayout;
-pub use names::{Columns, LONGEST_NGRAM, NGrams, Unit, UserColumns};
+pub use names::{Columns, LEVEL_COLUMN, LONGEST_NGRAM, Levels, MOST_LEVELS, NGrams, Unit, UserColumns};
 pub use open::{
     Declared, OpenSource, again, check_files, check_names, check_schema, filter_rows, item_schema, layout,
     named_files, whole_files,

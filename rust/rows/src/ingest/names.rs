@@ -17,7 +17,26 @@ pub struct Columns {
     /// If set, the item column is text and its n-grams are the items.
     #[serde(default)]
     pub ngrams: Option<NGrams>,
+    /// If set, an item is a node of a tree, and whoever has it has all nodes above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Levels>,
 }
+
+/// What makes the levels of a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Levels {
+    /// Each item column is a level. A null ends a path.
+    Columns,
+    /// The parts of one text, between separators.
+    Separator(String),
+}
+
+/// The most levels. Error messages say it too.
+pub const MOST_LEVELS: usize = 32;
+
+/// The column that has the level of a released node, from 1.
+pub const LEVEL_COLUMN: &str = "level";
 
 /// The names of the columns that identify a user. In JSON one column is a text, and several are a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +120,7 @@ impl Columns {
     #[must_use]
     pub fn of_list(&self) -> Self {
         let user = self.user.names().iter().take(1).cloned().collect::<String>().into();
-        Self { user, items: self.items.clone(), ngrams: None }
+        Self { user, items: self.items.clone(), ngrams: None, levels: self.levels.clone() }
     }
 
     /// Check that each column has one part, and that n-grams can be made.
@@ -129,6 +148,7 @@ impl Columns {
                 FIX,
             ));
         }
+        self.check_levels()?;
         match self.ngrams {
             Some(_) if self.items.len() > 1 => Err(Error::Incompatible {
                 what: "ngrams= needs exactly one item column".into(),
@@ -143,6 +163,38 @@ impl Columns {
                 ))
             }
             Some(NGrams { min: _, max: _, unit: _ }) | None => Ok(()),
+        }
+    }
+
+    /// Check that the item columns can make a tree.
+    fn check_levels(&self) -> Result<()> {
+        let Some(levels) = &self.levels else { return Ok(()) };
+        let refused = |what: &str, fix| Err(Error::Incompatible { what: what.into(), fix });
+        let columns = self.items.len();
+        match levels {
+            _ if self.ngrams.is_some() => {
+                refused("levels= makes a tree of items, and ngrams= makes items of texts", "leave one out")
+            }
+            _ if self.items.iter().any(|name| name == LEVEL_COLUMN) => refused(
+                "levels= adds a column 'level', but item= names a column of that name too",
+                "rename the item column",
+            ),
+            Levels::Columns if columns < 2 => refused(
+                "levels=True needs several item columns, from the top of the tree, and item= names one",
+                "name the columns of all levels, or give the separator of the parts of a text, such as levels=\"/\"",
+            ),
+            Levels::Columns if columns > MOST_LEVELS => {
+                refused("levels=True takes 32 item columns at most", "leave out the lowest levels")
+            }
+            Levels::Separator(text) if text.is_empty() => refused(
+                "levels= is an empty text, which separates nothing",
+                "give the separator, such as \"/\"",
+            ),
+            Levels::Separator(_) if columns != 1 => refused(
+                "levels= is a separator of the parts of one text column, and item= names several columns",
+                "name one text column, or pass levels=True if each column is a level",
+            ),
+            Levels::Columns | Levels::Separator(_) => Ok(()),
         }
     }
 }

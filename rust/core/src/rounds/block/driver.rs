@@ -73,6 +73,7 @@ impl<I: Blocks<ItemBlock>> Driver<I> {
         shared.add_up();
         let shared = &*shared;
         let released = items.each(round.is_last(), |block, released| block.run(&round, shared, released))?;
+        shared.limit();
         Ok(round.is_last().then_some(released))
     }
 

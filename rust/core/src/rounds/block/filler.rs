@@ -79,6 +79,7 @@ impl BlockFiller {
             lens: &self.lens,
             shared: &self.shared,
             alone: (vec![(); digests.len()], digests),
+            lines: None,
         };
         let block = UserBlock::new(kept, &self.allowances);
         self.lens.clear();

@@ -91,7 +91,7 @@ impl ItemBlock {
         shared: &SharedTable,
         released: &mut Vec<Released<u32>>,
     ) -> Result<()> {
-        let (sums, first) = (shared.sums(), self.first as usize);
+        let (sums, first, lines) = (shared.sums(), self.first as usize, shared.lines());
         let end = self.places.last().map_or(first, |place| first + usize::from(*place) + 1);
         let importances = shared.by_range().as_flattened().get(first..).filter(|_| end <= sums.len());
         let importances = importances.ok_or(DAMAGED)?;
@@ -103,16 +103,21 @@ impl ItemBlock {
                 let place = usize::from(*place);
                 let importance = importances[place].load(Ordering::Relaxed);
                 let (noise, exposure) = (history.noise.get(), history.exposure);
-                SharedItem {
-                    weight: sums.weight(first + place),
-                    state: ItemState { noise, exposure, importance },
-                }
+                let state = match lines {
+                    Some(lines) if lines.allowed(first + place) == 0 => ItemState::ABANDONED,
+                    Some(_) | None => ItemState { noise, exposure, importance },
+                };
+                SharedItem { weight: sums.weight(first + place), state }
             }));
             round.decide(digests, &mut known, &mut noises, |at, weight| {
                 let item = self.first + u32::from(places[at]);
                 released.push(Released { item, digest: digests[at], weight });
             })?;
-            for ((place, SharedItem { state, .. }), history) in places.iter().zip(&known).zip(histories) {
+            for ((place, SharedItem { state, weight }), history) in places.iter().zip(&known).zip(histories) {
+                if let Some(lines) = lines {
+                    let slot = first + usize::from(*place);
+                    lines.note(slot, round.scored.allowed_below(*state, *weight));
+                }
                 *history = History { noise: state.noise.into(), exposure: state.exposure };
                 importances[usize::from(*place)].store(state.importance, Ordering::Relaxed);
                 abandoned += usize::from(state.is_abandoned());

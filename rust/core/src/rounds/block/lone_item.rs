@@ -56,6 +56,12 @@ impl Alone {
         self.weight = self.weight.saturating_add(weight);
     }
 
+    /// The sum of its weights so far.
+    #[inline]
+    pub(super) fn sum(&self) -> u64 {
+        self.weight.into()
+    }
+
     /// Whether the item was abandoned: its user gives it no more weight, and it is never released.
     #[inline]
     pub(crate) fn is_abandoned(&self) -> bool {

@@ -7,6 +7,7 @@ use dpsel_exact::random::Digest;
 
 use super::bytes::{DAMAGED, push, push_number, take, take_number};
 use super::decisions::Noises;
+use super::descent::{LoneLines, SharedLines};
 use super::lone_item::Alone;
 use super::round::BlockRound;
 use super::rows::LEAVE_AT;
@@ -28,23 +29,36 @@ pub(super) struct AloneItems<N> {
     /// processors mispredict their ends.
     users: Vec<u16>,
     known: Vec<Alone>,
+    /// Where items stand above others.
+    lines: Option<LoneLines>,
 }
 
 impl<N: Copy + Default> AloneItems<N> {
     /// Items of these names and digests, one user after the other, each with as many as `lens` says.
-    pub(super) fn new((names, digests): (Vec<N>, Vec<Digest>), lens: impl Iterator<Item = usize>) -> Self {
+    pub(super) fn new(
+        (names, digests): (Vec<N>, Vec<Digest>),
+        lens: impl Iterator<Item = usize>,
+        lines: Option<LoneLines>,
+    ) -> Self {
         let mut users = Vec::with_capacity(digests.len());
         // Lengths first: numbers are taken one ahead, and none is left after the last user.
         for (len, user) in lens.zip(0..) {
             users.extend(std::iter::repeat_n(user, len));
         }
-        Self { names, digests, users, known: Vec::new() }
+        Self { names, digests, users, known: Vec::new(), lines }
     }
 
     /// Make room for what rounds make of them.
     pub(super) fn begin(&mut self) {
         self.known.clear();
         self.known.resize(self.digests.len(), Alone::new());
+    }
+
+    /// Before a round: items above others limit these. Returns whether there are such lines.
+    pub(super) fn limit(&mut self, shared: Option<&SharedLines>) -> bool {
+        let (Some(lines), Some(shared)) = (&mut self.lines, shared) else { return false };
+        lines.limit(&mut self.known, shared);
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -69,6 +83,9 @@ impl<N: Copy + Default> AloneItems<N> {
             let some = first..all.min(first + TOGETHER);
             self.receive(some.clone(), spreads);
             self.decide(some.clone(), round, &mut noises, released)?;
+            if let Some(lines) = &mut self.lines {
+                lines.note(first, &self.known[some.clone()], round);
+            }
             abandoned += self.add_squares_of(some, squares);
         }
         let leave = abandoned * LEAVE_AT > all && !round.is_last();
@@ -116,6 +133,9 @@ impl<N: Copy + Default> AloneItems<N> {
 
     /// Let the abandoned items leave.
     fn leave(&mut self) {
+        if let Some(lines) = &mut self.lines {
+            lines.retain(|at| !self.known[at].is_abandoned());
+        }
         let mut left = 0;
         for at in 0..self.known.len() {
             let known = self.known[at];
@@ -178,14 +198,14 @@ mod tests {
     fn items_have_the_users_they_came_from() {
         let lens: Vec<usize> = (0..usize::from(u16::MAX)).map(|user| user % 3).collect();
         let items = lens.iter().sum();
-        let alone = AloneItems::new((vec![0_u32; items], vec![Digest(0); items]), lens.iter().copied());
+        let alone = AloneItems::new((vec![0_u32; items], vec![Digest(0); items]), lens.iter().copied(), None);
         let users = lens.iter().zip(0..).flat_map(|(len, user)| std::iter::repeat_n(user, *len));
         assert!(alone.users.iter().map(|user| usize::from(*user)).eq(users));
     }
 
     #[test]
     fn importances_above_the_full_one_are_damaged() {
-        let mut items = AloneItems::new((vec![(); 3], vec![Digest(7); 3]), std::iter::once(3));
+        let mut items = AloneItems::new((vec![(); 3], vec![Digest(7); 3]), std::iter::once(3), None);
         items.begin();
         for (importance, is_sound) in [(0, true), (256, true), (257, false), (u16::MAX, false)] {
             items.known[1].set(ItemState { importance, ..ItemState::default() });

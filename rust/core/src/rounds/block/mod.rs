@@ -8,11 +8,14 @@
 //! Of a shared item the sum of its weights and its importance are in memory on every engine ([`SharedTable`]). What else is
 //! known of it is in an [`ItemBlock`].
 //!
+//! Where items stand above others, `descent` limits importances by those above.
+//!
 //! The [`Driver`] has the order of the rounds: it says which round users give in, and decides the shared items when they
 //! have. Where blocks stand is the engine's matter ([`Blocks`]): in memory, on the disk, or in tasks of Spark.
 
 mod bytes;
 mod decisions;
+mod descent;
 mod driver;
 mod filler;
 mod items;
@@ -26,6 +29,8 @@ mod sums;
 mod users;
 
 pub use bytes::PackBlock;
+pub(in crate::rounds) use descent::Above;
+pub(in crate::rounds) use descent::SharedLines;
 pub use driver::{Blocks, Driver};
 pub use filler::BlockFiller;
 pub(super) use items::BYTES as ITEM_BYTES;

@@ -6,6 +6,7 @@ use dpsel_exact::Result;
 use zeroize::Zeroize;
 
 use super::bytes::DAMAGED;
+use super::descent::SharedLines;
 use super::sums::{RANGE, SlotSums, THREAD_SLOTS};
 use crate::weighting::FULL_IMPORTANCE;
 
@@ -18,6 +19,8 @@ pub struct SharedTable {
     /// By range of slots; the last one is filled up.
     importances: Vec<[AtomicU16; RANGE]>,
     sums: SlotSums,
+    /// Where items stand above others.
+    lines: Option<SharedLines>,
 }
 
 impl SharedTable {
@@ -27,7 +30,25 @@ impl SharedTable {
     pub fn new(slots: usize, (threads, first): (usize, usize)) -> Self {
         let full = || std::array::from_fn(|_| AtomicU16::new(FULL_IMPORTANCE));
         let importances = std::iter::repeat_with(full).take(slots.div_ceil(RANGE)).collect();
-        Self { importances, sums: SlotSums::new(slots, (threads, first)) }
+        Self { importances, sums: SlotSums::new(slots, (threads, first)), lines: None }
+    }
+
+    /// The same, where items stand above others.
+    #[must_use]
+    pub fn with_lines(self, lines: Option<SharedLines>) -> Self {
+        Self { lines, ..self }
+    }
+
+    /// Which items stand above others, if some do.
+    pub(super) fn lines(&self) -> Option<&SharedLines> {
+        self.lines.as_ref()
+    }
+
+    /// All items are decided: those above limit those below.
+    pub(super) fn limit(&self) {
+        if let Some(lines) = &self.lines {
+            lines.limit(self.importances.as_flattened());
+        }
     }
 
     /// As many items as there are importances, for one thread. Nobody has given to them.

@@ -4,6 +4,7 @@ use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
 
 use super::bytes::{DAMAGED, PackBlock, ended, push, push_number, take, take_number};
+use super::descent::{Above, LoneLines};
 use super::lone_items::AloneItems;
 use super::round::BlockRound;
 use super::rows::SharedRows;
@@ -37,15 +38,18 @@ pub(in crate::rounds) struct Kept<'a, N> {
     pub(in crate::rounds) shared: &'a [u32],
     /// The names and digests of the others.
     pub(in crate::rounds) alone: (Vec<N>, Vec<Digest>),
+    /// What stands above each of these, if items stand above others.
+    pub(in crate::rounds) lines: Option<Vec<Above>>,
 }
 
 impl<N: Copy + Default> UserBlock<N> {
     /// These users, of which there are at most [`super::MOST_USERS`]. [`UserBlock::begin`] comes before the first round.
     pub(in crate::rounds) fn new(kept: Kept<'_, N>, allowances: &Allowances) -> Self {
-        let Kept { allowances: places, lens, shared, alone } = kept;
+        let Kept { allowances: places, lens, shared, alone, lines } = kept;
         let binds = places.iter().any(|place| allowances.binds(usize::from(*place)));
         let rows = SharedRows::new(shared, lens.iter().map(|(shared, _)| *shared as usize), binds);
-        let alone = AloneItems::new(alone, lens.iter().map(|(_, alone)| *alone as usize));
+        let alone =
+            AloneItems::new(alone, lens.iter().map(|(_, alone)| *alone as usize), lines.map(LoneLines::new));
         Self { allowances: places, squares: Vec::new(), rows, alone, is_shorter: false }
     }
 
@@ -76,6 +80,9 @@ impl<N: Copy + Default> UserBlock<N> {
         let is_ready = self.rows.are_ready(round.is_first, round.binds(&self.allowances));
         if !is_ready || !self.rows.are_below(shared.number()) {
             return Err(DAMAGED);
+        }
+        if self.alone.limit(shared.lines()) {
+            self.find_squares();
         }
         self.is_shorter |= self.rows.add_squares(importances, &mut self.squares);
         let users = self.allowances.iter().zip(&mut self.squares);
@@ -151,6 +158,7 @@ mod tests {
             lens: &[(2, 2), (3, 0), (0, 1)],
             shared: &[7, 300, 7, 2, 301],
             alone: (vec![(); 3], alone),
+            lines: None,
         };
         let mut block = UserBlock::new(kept, &allowances);
         block.begin();

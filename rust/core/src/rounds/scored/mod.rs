@@ -1,9 +1,10 @@
 //! Scored rounds in memory.
 //!
-//! `division` divides the users into parts. `slots` says which items several users keep. `users` makes blocks of both, on
-//! which the driver of [`block`](super::block) runs the rounds.
+//! `division` divides the users into parts. `slots` says which items several users keep. `lines` says which of a
+//! tree stand above others. `users` makes blocks of all that, on which the driver of [`block`](super::block) runs the rounds.
 
 mod division;
+mod lines;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ use dpsel_rows::contributions::{ItemCode, Totals};
 use dpsel_rows::runtime::{Control, parallel};
 use users::InBlocks;
 
-use super::block::{ALONE_BYTES, BlockRound, Driver, ITEM_BYTES, MemoryBlocks, RANGE};
+use super::block::{ALONE_BYTES, Above, BlockRound, Driver, ITEM_BYTES, MemoryBlocks, RANGE};
 use super::calibration::Calibration;
 use super::scoring::Publish;
 use super::selection::Selected;
@@ -25,6 +26,8 @@ use crate::weighting::Drift;
 /// Bytes for each item code that one user alone keeps, or several: in the last case also the code of its slot.
 const BYTES: usize = ALONE_BYTES;
 const SHARED_BYTES: usize = size_of::<u32>() + ITEM_BYTES;
+/// Bytes of what stands above an item code, where some do.
+const LINE_BYTES: usize = size_of::<Above>() + size_of::<u16>();
 /// Bytes for each user: the place of its allowance, and where its items are and how many. When these are gone, the sum of its
 /// squares and what it gave in the first round.
 const USER_BYTES: usize = size_of::<u8>() + size_of::<u64>() + size_of::<Drift>();
@@ -53,12 +56,13 @@ pub(super) fn score_rounds(
 ) -> Result<Selected> {
     let codes = contributions.vocabulary().code_bound();
     let totals = Totals { users: contributions.users(), codes, rows: contributions.rows() };
-    let bytes = bytes(totals, control) as u64;
+    let lines = contributions.vocabulary().keys().lineage().map_or(0, |_| codes * LINE_BYTES);
+    let bytes = (bytes(totals, control) + lines) as u64;
     control.charge_memory(bytes, "weighing the items")?;
     let rounds = BlockRound::all(calibration, with_weights, key)?;
     let (pieces, vocabulary) = contributions.into_kept_pieces();
     let InBlocks { users, items, shared, codes, keys, threads } =
-        InBlocks::new(pieces, vocabulary, &publish.allowances(), control);
+        InBlocks::new(pieces, vocabulary, &publish.allowances(), control)?;
     let items = MemoryBlocks::new(items, parallel::threads_for(codes.len(), control), None);
     let mut driver = Driver::new(rounds, shared, items);
     let mut users = MemoryBlocks::new(users, threads, Some(control));

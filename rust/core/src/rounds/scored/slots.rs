@@ -81,6 +81,13 @@ impl ItemSlots {
         with_slot
     }
 
+    /// The slot of an item code, if several users keep the item.
+    pub(super) fn slot_of(&self, code: u32) -> Option<u32> {
+        let (bits, before) = self.shared[code as usize / WORD];
+        let bit = 1 << (code as usize % WORD);
+        (bits & bit > 0).then(|| self.by_code[(before + (bits & (bit - 1)).count_ones()) as usize])
+    }
+
     /// The code of the item of each slot.
     pub(super) fn codes(&self) -> &[u32] {
         &self.codes

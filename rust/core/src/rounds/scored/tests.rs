@@ -231,7 +231,8 @@ fn threads_add_up_the_weights_of_shared_items() {
     for threads in [1, 3] {
         let control = Control::new(NonZeroUsize::new(threads), None);
         let (pieces, vocabulary) = pairs().into_kept_pieces();
-        let InBlocks { mut users, codes, .. } = InBlocks::new(pieces, vocabulary, &allowances, &control);
+        let InBlocks { mut users, codes, .. } =
+            InBlocks::new(pieces, vocabulary, &allowances, &control).unwrap();
         assert_eq!(codes.len() as u64, ITEMS);
         let mut shared = SharedTable::new(codes.len(), (threads, THREAD_SLOTS));
         let rounds = BlockRound::all(&calibration, false, &key()).unwrap();

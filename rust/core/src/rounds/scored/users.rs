@@ -1,11 +1,13 @@
 //! Users become blocks, as do the items that they share.
 
+use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
-use dpsel_rows::contributions::{Digests, Keys, Vocabulary};
+use dpsel_rows::contributions::{Digests, Keys, Lineage, Vocabulary};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::runtime::parallel::{self, Idle};
 
 use super::division::{KeptPart, divide_users, enough_rows};
+use super::lines;
 use super::slots::ItemSlots;
 use crate::bounding::KeptPiece;
 use crate::rounds::block::{
@@ -56,29 +58,31 @@ impl InBlocks {
         vocabulary: Vocabulary,
         allowances: &Allowances,
         control: &Control,
-    ) -> Self {
+    ) -> Result<Self> {
         let rows = pieces.iter().flat_map(KeptPiece::items_by_user).map(<[u32]>::len).sum();
         let threads = parallel::threads_for(rows, control);
         let slots = ItemSlots::assign(&pieces, vocabulary.code_bound(), threads);
-        let digests = vocabulary.digests();
+        let (digests, lineage) = (vocabulary.digests(), vocabulary.keys().lineage());
+        let shared_lines = lineage.map(|lineage| lines::of_shared(&slots, lineage)).transpose()?;
         let chunks = slots.codes().chunks(BLOCK_ITEMS).enumerate().collect();
         let mut items = parallel::map(threads, chunks, |(number, codes): (usize, &[u32])| {
             ItemBlock::new(number * BLOCK_ITEMS, digests.of(codes))
         });
         let idle = Idle::default();
-        let mut users = parallel::map(threads, divide_users(pieces, enough_rows(rows, threads)), |users| {
+        let users = parallel::map(threads, divide_users(pieces, enough_rows(rows, threads)), |users| {
             let mut buffers = idle.take(Buffers::default);
-            let block = buffers.block(&users, &slots, (&digests, allowances));
+            let block = buffers.block(&users, (&slots, lineage), (&digests, allowances));
             idle.put(buffers);
             block
         });
+        let mut users = users.into_iter().collect::<Result<Vec<_>>>()?;
         let codes = slots.into_codes();
         let (keys, digests) = vocabulary.into_keys();
         parallel::free(threads, digests);
         parallel::map(threads, users.iter_mut().collect(), UserBlock::begin);
         items.iter_mut().for_each(ItemBlock::begin);
-        let shared = SharedTable::new(codes.len(), (threads, THREAD_SLOTS));
-        Self { users, items, shared, codes, keys, threads }
+        let shared = SharedTable::new(codes.len(), (threads, THREAD_SLOTS)).with_lines(shared_lines);
+        Ok(Self { users, items, shared, codes, keys, threads })
     }
 }
 
@@ -87,9 +91,9 @@ impl Buffers {
     fn block(
         &mut self,
         users: &KeptPart,
-        slots: &ItemSlots,
+        (slots, lineage): (&ItemSlots, Option<&Lineage>),
         (digests, allowances): (&Digests<'_>, &Allowances),
-    ) -> UserBlock<u32> {
+    ) -> Result<UserBlock<u32>> {
         let Self { shared, alone } = self;
         let places = users.items().map(|items| allowances.short_place(items.len())).collect();
         let rows = users.rows();
@@ -98,17 +102,19 @@ impl Buffers {
         let (mut shared_end, mut alone_end) = (0, 0);
         // How many items of each user have slots, and how many have none.
         let mut lens = Vec::with_capacity(users.len());
+        let mut lines = lineage.map(|_| Vec::new());
         for items in users.items() {
             let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
             let others = items.len() - with_slot;
+            if let (Some(lineage), Some(lines)) = (lineage, &mut lines) {
+                lines::push_alone(&mut alone[alone_end..][..others], alone_end, (slots, lineage), lines)?;
+            }
             lens.push((codes(with_slot), codes(others)));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);
         }
         let alone = &alone[..alone_end];
         let alone = (alone.to_vec(), digests.of(alone));
-        UserBlock::new(
-            Kept { allowances: places, lens: &lens, shared: &shared[..shared_end], alone },
-            allowances,
-        )
+        let shared = &shared[..shared_end];
+        Ok(UserBlock::new(Kept { allowances: places, lens: &lens, shared, alone, lines }, allowances))
     }
 }

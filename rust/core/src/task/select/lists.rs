@@ -1,6 +1,7 @@
 //! The public lists of a selection: items that are left out, and items that come out in any case.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use dpsel_exact::random::{Digest, ReleaseKey};
@@ -13,6 +14,7 @@ use super::request::SelectRequest;
 use crate::counting::CountedItem;
 use crate::release::{PublicItems, with_public};
 
+const UNFIT: Error = Error::Internal("a public list does not fit the request");
 /// The names of the lists in errors.
 const EXCLUDE: &str = "exclude=";
 const PUBLIC: &str = "public_items=";
@@ -36,7 +38,7 @@ impl SelectRequest {
 pub struct PublicLists {
     /// The items of both lists.
     removed: HashSet<Digest>,
-    /// Those that never come out.
+    /// Those that never come out. In a tree no node below one of them does.
     excluded: HashSet<Digest>,
     public: Option<Contributions>,
 }
@@ -48,24 +50,24 @@ impl PublicLists {
     /// [`Error::Schema`] if items of a list cannot be items of the data; [`Error::Incompatible`] for an item in both
     /// lists.
     pub fn read(data: &ColumnLayout, request: &SelectRequest, key: &ReleaseKey) -> Result<Self> {
-        let list = |list: Option<&PublicList>, stamp: bool, name: &str| {
-            if list.is_some() != stamp {
-                return Err(Error::Internal("a public list does not fit the request"));
-            }
-            let Some(list) = list else { return Ok(None) };
-            let source = list.named_in_types_of(data, &request.columns, name)?;
+        let list = |list: &Option<Arc<PublicList>>, is_stamped: bool| {
+            if list.is_some() == is_stamped { Ok(list.clone()) } else { Err(UNFIT) }
+        };
+        let columns = &request.columns;
+        let excluded = list(&request.excluded, request.exclude.is_some())?;
+        let excluded = excluded.map(|list| list.own_items(data, columns, (EXCLUDE, key))).transpose()?;
+        // Otherwise: nothing is excluded.
+        let excluded = excluded.unwrap_or_default();
+        let public = list(&request.public, request.public_items.is_some())?.map(|list| {
+            let source = list.named_in_types_of(data, columns, PUBLIC)?;
             // A list is short, and no part of the progress.
-            contributions::read(source, &request.columns.of_list(), None, key, &Control::new(None, None))
-                .map(Some)
-        };
-        let excluded = list(request.excluded.as_deref(), request.exclude.is_some(), EXCLUDE)?;
-        let public = list(request.public.as_deref(), request.public_items.is_some(), PUBLIC)?;
-        let digests = |list: &Option<Contributions>| -> HashSet<Digest> {
-            let found =
-                list.iter().flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)));
-            found.collect()
-        };
-        let (excluded, of_public) = (digests(&excluded), digests(&public));
+            contributions::read(source, &columns.of_list(), None, key, &Control::new(None, None))
+        });
+        let public = public.transpose()?;
+        let of_public: HashSet<Digest> = public
+            .iter()
+            .flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)))
+            .collect();
         if !excluded.is_disjoint(&of_public) {
             return Err(Error::Incompatible {
                 what: "exclude= and public_items= have an item in common".into(),
@@ -79,7 +81,8 @@ impl PublicLists {
     /// Take the rows of the items of both lists out of the data, as if they had never been there.
     pub fn remove_from(&self, contributions: &mut Contributions) {
         if !self.removed.is_empty() {
-            contributions.retain(|item| !self.removed.contains(&item));
+            let is_excluded = |item| self.excluded.contains(&item);
+            contributions.remove(is_excluded, |item| self.removed.contains(&item) && !is_excluded(item));
         }
     }
 

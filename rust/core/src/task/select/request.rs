@@ -98,6 +98,7 @@ impl SelectRequest {
         self.numbers().map_or(Ok(()), |numbers| numbers.validate())?;
         self.check_looks()?;
         self.check_columns()?;
+        self.check_levels()?;
         if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
             return Err(Error::Incompatible {
                 what: "with_weights=True asks for noisy weights, but a release curve decides without noise"
@@ -112,6 +113,35 @@ impl SelectRequest {
     #[must_use]
     pub fn numbers(&self) -> Option<NumbersAsked> {
         NumbersAsked::of(self.counts, self.rest)
+    }
+
+    /// Refuse what has no meaning for the nodes of a tree.
+    fn check_levels(&self) -> Result<()> {
+        if self.columns.levels.is_none() {
+            return Ok(());
+        }
+        let counts_rows = self.counts.as_ref().is_some_and(|counts| counts.max_rows_per_item.is_some());
+        let rest_of_rows = self.rest.as_ref().is_some_and(|rest| rest.max_rows_per_user.is_some());
+        let refused = |what: &str, fix| Err(Error::Incompatible { what: what.into(), fix });
+        if counts_rows {
+            return refused(
+                "levels= counts each row at every level, so counts of rows would use up a user's norm on one path",
+                "count users instead, as with counts=0.2, or count rows of the leaves in a call without levels=",
+            );
+        }
+        if rest_of_rows {
+            return refused(
+                "levels= counts each row at every level, so max_rows_per_user would not be a number of rows",
+                "leave max_rows_per_user out: rest=0.02 tells what the list covers of the users",
+            );
+        }
+        if self.with_weights {
+            return refused(
+                "with_weights=True asks for noisy weights, but a node that comes out with one below it has none",
+                "leave with_weights out; counts= gives numbers of users of every node",
+            );
+        }
+        Ok(())
     }
 
     /// Refuse an item column of a name that a column of the release has.

@@ -54,6 +54,11 @@ impl BeyondMemory {
 /// # Errors
 /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
 pub(crate) fn check_order(request: &SelectRequest, on: BeyondMemory) -> Result<()> {
+    if request.columns.levels.is_some() {
+        let (refusal, [.., neither]) = on.words();
+        let what = format!("{refusal} levels=, whose rounds need the items above each one in memory");
+        return Err(Error::Incompatible { what, fix: neither });
+    }
     let possible = Possible::of(request)?;
     match possible.each().find(|possible| !runs_in_pieces(&possible.calibration)) {
         Some(possible) => Err(refused(request, &possible.request, &possible.calibration, on)),

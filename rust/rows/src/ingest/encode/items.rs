@@ -7,14 +7,15 @@ use dpsel_exact::random::{KeyKind, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
 use super::coder::Coder;
+use super::levels::{push_nodes, push_paths};
 use super::ngrams::push_ngrams;
 use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
-    Flat, Packed, Values, decode_runs, dictionary_keys, drop_nulls, element_type, explode, filter,
-    plain_values,
+    ByteColumn, Flat, Packed, Values, decode_runs, dictionary_keys, drop_nulls, element_type, explode,
+    filter, plain_values,
 };
 use crate::ingest::items::{ItemCode, encode_composite};
-use crate::ingest::names::NGrams;
+use crate::ingest::names::{Levels, NGrams};
 
 /// Item columns to codes, with the number of codes of each row.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct ItemEncoder {
     /// The names of the columns, and the kinds of key that they declare.
     columns: Vec<(String, KeyKind)>,
     coder: Coder<ItemCode>,
-    ngrams: Option<NGrams>,
+    parts: Option<Parts>,
     codes: Vec<ItemCode>,
     /// Number of codes of each row. Unused while every row has one code.
     counts: Vec<u32>,
@@ -32,13 +33,13 @@ pub(super) struct ItemEncoder {
 impl ItemEncoder {
     pub(super) fn new<'a>(
         columns: impl Iterator<Item = (&'a str, KeyKind)>,
-        ngrams: Option<NGrams>,
+        parts: Option<Parts>,
         key: &ReleaseKey,
     ) -> Self {
         Self {
             columns: columns.map(|(name, kind)| (name.to_owned(), kind)).collect(),
             coder: Coder::new(key, Purpose::ItemDigest),
-            ngrams,
+            parts,
             codes: Vec::new(),
             counts: Vec::new(),
             packed: Packed::default(),
@@ -63,6 +64,7 @@ impl ItemEncoder {
                 let name = name.clone();
                 self.single(column, *kind, sink).map_err(|error| error.in_column(&name, source))?
             }
+            _ if matches!(self.parts, Some(Parts::Columns)) => self.nodes(columns, source, sink)?,
             _ => self.composite(columns, source, sink)?,
         };
         Ok((&self.codes, (!one_each).then_some(self.counts.as_slice())))
@@ -82,9 +84,9 @@ impl ItemEncoder {
             self.restrict(&valid, one_each);
             one_each = false;
         }
-        match self.ngrams {
-            Some(ngrams) if values.data_type() != &DataType::Null => {
-                let per_text = self.tokenise(&values, ngrams)?;
+        match &self.parts {
+            Some(parts) if values.data_type() != &DataType::Null => {
+                let per_text = parts.of_texts(&values, &mut self.packed)?;
                 if one_each {
                     self.counts = per_text;
                 } else {
@@ -111,17 +113,21 @@ impl ItemEncoder {
         }
     }
 
-    fn tokenise(&mut self, texts: &ArrayRef, ngrams: NGrams) -> Result<Vec<u32>> {
-        let plain = plain_values(texts)?;
-        let mut counts = Vec::with_capacity(plain.len());
-        self.packed.clear();
-        match &Flat::new(&plain, KeyKind::Text)?.values {
-            Values::Small(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
-            Values::Large(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
-            Values::Views(c) => push_ngrams(c, ngrams, &mut self.packed, &mut counts)?,
-            _ => return Err(Error::Internal("n-grams of a column that is not text")),
+    /// Fill `codes` from several columns, each of which is a level of a tree. A row has all nodes down to its first null.
+    fn nodes(&mut self, columns: &[ArrayRef], source: &str, sink: &mut impl Sink) -> Result<bool> {
+        let mut levels = Vec::with_capacity(columns.len());
+        for (column, (name, kind)) in columns.iter().zip(&self.columns) {
+            let column = decode_runs(column)?;
+            let flat = Flat::new(&plain_values(&column)?, *kind);
+            levels.push((flat.map_err(|error| error.in_column(name, source))?, column.logical_nulls()));
         }
-        Ok(counts)
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let rows = columns.first().map_or(0, Array::len);
+        self.packed.clear();
+        self.counts.clear();
+        push_nodes(&levels, (&names, source, rows), &mut self.packed, &mut self.counts)?;
+        self.coder.bytes(KeyKind::Composite, &self.packed, sink, &mut self.codes)?;
+        Ok(false)
     }
 
     /// Fill `codes` from several columns; true if each row has one code. A row with a null in any column is dropped.
@@ -161,6 +167,51 @@ impl ItemEncoder {
         }
     }
 }
+
+/// What rows have in place of the value of a column.
+#[derive(Debug, Clone)]
+pub(super) enum Parts {
+    /// The n-grams of a text.
+    NGrams(NGrams),
+    /// The nodes of a path, between these separators.
+    Paths(String),
+    /// A node for each column.
+    Columns,
+}
+
+impl Parts {
+    pub(super) fn of(ngrams: Option<NGrams>, levels: Option<&Levels>) -> Option<Self> {
+        match levels {
+            Some(Levels::Columns) => Some(Self::Columns),
+            Some(Levels::Separator(text)) => Some(Self::Paths(text.clone())),
+            None => ngrams.map(Self::NGrams),
+        }
+    }
+
+    /// Write those of texts to `packed`. Returns the number of each text.
+    fn of_texts(&self, texts: &ArrayRef, packed: &mut Packed) -> Result<Vec<u32>> {
+        let plain = plain_values(texts)?;
+        let mut counts = Vec::with_capacity(plain.len());
+        packed.clear();
+        match &Flat::new(&plain, KeyKind::Text)?.values {
+            Values::Small(texts) => self.push(texts, packed, &mut counts)?,
+            Values::Large(texts) => self.push(texts, packed, &mut counts)?,
+            Values::Views(texts) => self.push(texts, packed, &mut counts)?,
+            Values::Words(_) | Values::Fixed(_) => return Err(NO_TEXT),
+        }
+        Ok(counts)
+    }
+
+    fn push(&self, texts: &impl ByteColumn, packed: &mut Packed, counts: &mut Vec<u32>) -> Result<()> {
+        match self {
+            Self::NGrams(ngrams) => push_ngrams(texts, *ngrams, packed, counts),
+            Self::Paths(separator) => push_paths(texts, separator.as_bytes(), packed, counts),
+            Self::Columns => Err(NO_TEXT),
+        }
+    }
+}
+
+const NO_TEXT: Error = Error::Internal("parts of a column that is not text");
 
 /// Turns elements per row (`outer`) into codes per row, given the codes of each element (`inner`).
 fn regroup(outer: &mut [u32], inner: &[u32]) {

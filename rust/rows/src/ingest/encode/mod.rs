@@ -7,6 +7,7 @@ mod coder;
 mod encoder;
 mod frequent;
 mod items;
+mod levels;
 mod ngrams;
 mod own_codes;
 mod payload;

@@ -26,7 +26,7 @@ pub(in crate::ingest) fn whole(
     items: Vec<String>,
     control: &Control,
 ) -> Result<Vec<WholeFile>> {
-    let columns = Columns { user: UserColumns::Several(Vec::new()), items, ngrams: None };
+    let columns = Columns { user: UserColumns::Several(Vec::new()), items, ngrams: None, levels: None };
     let (mut found, mut files) = (Vec::new(), Vec::new());
     for (place, (input, format)) in list.placed(control)? {
         let input = input.held(control)?;

@@ -18,7 +18,8 @@ pub(in crate::ingest) fn encode(columns: &[Flat], rows: usize, out: &mut Packed)
     }
 }
 
-fn push_component(column: &Flat, row: usize, out: &mut Vec<u8>) {
+/// Append the component of a row of a column.
+pub(in crate::ingest) fn push_component(column: &Flat, row: usize, out: &mut Vec<u8>) {
     match &column.values {
         Values::Words(words) => push_integer(column.kind, words.canonical(words.values[row]), out),
         Values::Small(bytes) => push_bytes(column.kind, bytes.get(row), out),
@@ -68,6 +69,17 @@ pub(super) fn next_component(key: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     }
     let (value, rest) = rest.split_at_checked(length)?;
     Some((kind, value, rest))
+}
+
+/// Where the last component of a key begins, and how many components there are; `None` for bytes that are no key.
+pub(super) fn last_component(key: &[u8]) -> Option<(usize, usize)> {
+    let (mut rest, mut last, mut count) = (key, 0, 0);
+    while !rest.is_empty() {
+        last = key.len() - rest.len();
+        (_, _, rest) = next_component(rest)?;
+        count += 1;
+    }
+    (count > 0).then_some((last, count))
 }
 
 /// The integer of an integer-like component.

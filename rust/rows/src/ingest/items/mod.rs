@@ -10,7 +10,7 @@ mod sorted;
 mod undeclared;
 
 pub use codes::{Code, ItemCode, Side, UserCode};
-pub(super) use composite::encode as encode_composite;
+pub(super) use composite::{encode as encode_composite, push_component};
 pub(super) use decoded::with_rows;
 pub use keys::{Key, KeyStore, Payload};
 pub use schema::ItemSchema;

@@ -38,12 +38,12 @@ pub(super) fn infer_types(batch: RecordBatch, undeclared: &[bool]) -> Result<Rec
 }
 
 fn in_inferred_type(column: &ArrayRef) -> Result<ArrayRef> {
-    if column.is_empty() {
-        return Ok(Arc::new(LargeStringArray::from_iter_values(std::iter::empty::<&str>())));
+    if column.logical_null_count() == column.len() {
+        return Ok(Arc::new(LargeStringArray::new_null(column.len())));
     }
     match key_kind(column.data_type()).ok_or(FAILED)? {
         KeyKind::Integer => match cast(column, &DataType::Int64)? {
-            signed if signed.null_count() == 0 => Ok(signed),
+            signed if signed.null_count() == column.null_count() => Ok(signed),
             _ => cast(column, &DataType::UInt64),
         },
         KeyKind::Text => cast(column, &DataType::LargeUtf8),

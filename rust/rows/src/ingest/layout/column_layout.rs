@@ -8,7 +8,7 @@ use super::common_type::{same_family, widest};
 use super::positions::Positions;
 use crate::ingest::columns::{element_key_type, element_type, key_type, unsupported, value_type};
 use crate::ingest::items::ItemSchema;
-use crate::ingest::names::{Columns, NGrams};
+use crate::ingest::names::{Columns, Levels, NGrams};
 
 /// A column of keys, and what its schema declares.
 #[derive(Debug, Clone)]
@@ -26,6 +26,7 @@ pub struct ColumnLayout {
     /// For each item column, whether its source declares no type, so that the type was inferred from values.
     undeclared: Vec<bool>,
     ngrams: Option<NGrams>,
+    levels: Option<Levels>,
 }
 
 impl ColumnLayout {
@@ -45,10 +46,13 @@ impl ColumnLayout {
         let items: Vec<_> = positions
             .items
             .iter()
-            .map(|&at| item_type(schema.field(at), single, columns.ngrams, source))
+            .map(|&at| item_type(schema.field(at), single, columns, source))
             .collect::<Result<_>>()?;
         let undeclared = vec![false; items.len()];
-        Ok((Self { users, items, undeclared, ngrams: columns.ngrams }, positions))
+        Ok((
+            Self { users, items, undeclared, ngrams: columns.ngrams, levels: columns.levels.clone() },
+            positions,
+        ))
     }
 
     /// The same layout, where the source declares no type for some columns.
@@ -96,7 +100,13 @@ impl ColumnLayout {
         let users = users.collect::<Result<_>>()?;
         let items = self.items.into_iter().zip(&other.items).map(|(a, b)| join(a, b, false));
         let undeclared = self.undeclared.iter().zip(&other.undeclared).map(|(a, b)| *a || *b).collect();
-        Ok(Self { users, items: items.collect::<Result<_>>()?, undeclared, ngrams: self.ngrams })
+        Ok(Self {
+            users,
+            items: items.collect::<Result<_>>()?,
+            undeclared,
+            ngrams: self.ngrams,
+            levels: self.levels,
+        })
     }
 
     /// Names and types of the item columns of the release.
@@ -105,7 +115,7 @@ impl ColumnLayout {
     /// None: the types were checked when the layout was made.
     pub fn item_schema(&self) -> Result<ItemSchema> {
         let schema = ItemSchema::new(self.items())?;
-        Ok(schema.with_undeclared(&self.undeclared))
+        Ok(schema.with_undeclared(&self.undeclared).with_levels(self.levels.clone()))
     }
 
     /// Names and types of the item columns.
@@ -120,6 +130,10 @@ impl ColumnLayout {
 
     pub(in crate::ingest) fn ngrams(&self) -> Option<NGrams> {
         self.ngrams
+    }
+
+    pub(in crate::ingest) fn levels(&self) -> Option<&Levels> {
+        self.levels.as_ref()
     }
 
     /// The names of the user columns, and the kinds of key that they declare.
@@ -138,7 +152,7 @@ fn user_type(field: &Field, source: &str) -> Result<KeyColumn> {
     Ok(KeyColumn { name: field.name().clone(), data_type: data_type.clone(), kind })
 }
 
-fn item_type(field: &Field, single: bool, ngrams: Option<NGrams>, source: &str) -> Result<KeyColumn> {
+fn item_type(field: &Field, single: bool, columns: &Columns, source: &str) -> Result<KeyColumn> {
     let name = field.name();
     if !single && element_type(value_type(field.data_type())).is_some() {
         return Err(Error::Schema {
@@ -147,10 +161,15 @@ fn item_type(field: &Field, single: bool, ngrams: Option<NGrams>, source: &str) 
         });
     }
     let (data_type, kind) = element_key_type(field).map_err(|why| unsupported("item", name, why, source))?;
-    if ngrams.is_some() && kind != KeyKind::Text && data_type != &DataType::Null {
+    let option = match &columns.levels {
+        Some(Levels::Separator(_)) => Some("levels="),
+        Some(Levels::Columns) => None,
+        None => columns.ngrams.map(|_| "ngrams="),
+    };
+    if let Some(option) = option.filter(|_| kind != KeyKind::Text && data_type != &DataType::Null) {
         return Err(Error::Schema {
-            what: format!("ngrams= needs text, but item column '{name}' of {source} has type {data_type}"),
-            fix: "name a text column, or leave ngrams= out".into(),
+            what: format!("{option} needs text, but item column '{name}' of {source} has type {data_type}"),
+            fix: format!("name a text column, or leave {option} out"),
         });
     }
     Ok(KeyColumn { name: name.clone(), data_type: data_type.clone(), kind })

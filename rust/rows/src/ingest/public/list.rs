@@ -63,14 +63,26 @@ impl PublicList {
         let listed_type =
             |(at, undeclared): (&usize, bool)| undeclared.then(|| self.schema.field(*at).data_type().clone());
         let listed = positions.items.iter().zip(data.undeclared()).map(listed_type).collect();
+        let batches = self.batches_in_types_of(data, &columns, name)?;
+        let rows = Box::new(RecordBatchIterator::new(batches.into_iter().map(Ok), schema));
+        Ok((Source::Stream(rows), ListedTypes(listed)))
+    }
+
+    /// The batches that have rows, in the types of the data. The columns are those of a list.
+    pub(super) fn batches_in_types_of(
+        &self,
+        data: &ColumnLayout,
+        columns: &Columns,
+        name: &str,
+    ) -> Result<Vec<RecordBatch>> {
+        let targets = Target::of(&self.batches, data, columns, name)?;
         let mut batches = Vec::with_capacity(self.batches.len());
         let mut rows = 0;
         for batch in self.batches.iter().filter(|batch| batch.num_rows() > 0) {
-            batches.push(Ok(in_types_of(batch, &targets, &columns, name, rows)?));
+            batches.push(in_types_of(batch, &targets, columns, name, rows)?);
             rows += batch.num_rows();
         }
-        let rows = Box::new(RecordBatchIterator::new(batches, schema));
-        Ok((Source::Stream(rows), ListedTypes(listed)))
+        Ok(batches)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ingest::columns::{element_type, key_kind, key_type, unsupported, valu
 use crate::ingest::encode::{Chunk, Encoder, Sink};
 use crate::ingest::items::{Code, ItemCode, Payload, Side, UserCode, with_rows};
 use crate::ingest::layout::ColumnLayout;
-use crate::ingest::names::Columns;
+use crate::ingest::names::{Columns, Levels};
 
 /// The list's and the table's names in errors.
 const LIST: &str = "the release";
@@ -27,30 +27,45 @@ const TABLE: &str = "the table";
 pub struct Members {
     items: HashSet<Digest>,
     types: Vec<DataType>,
+    levels: Option<Levels>,
     key: ReleaseKey,
 }
 
 impl Members {
-    /// The items in the rows of a table, whose columns are all item columns.
+    /// The items in the rows of a table, whose columns are all item columns. With levels they are the nodes of a tree.
     ///
     /// # Errors
     /// [`Error::Schema`] for types that cannot be items; [`Error::Entropy`] if there is no key.
-    pub fn new(items: &RecordBatch) -> Result<Self> {
+    pub fn new(items: &RecordBatch, levels: Option<Levels>) -> Result<Self> {
         let key = ReleaseKey::from_system()?;
-        let found = encoded(items, &key, LIST, Collected::default())?;
+        let found = encoded(items, (&key, levels.as_ref()), LIST, Collected::default())?;
         let types = items.schema_ref().fields().iter().map(|field| value_type(field.data_type()).clone());
-        Ok(Self { items: found.0, types: types.collect(), key })
+        Ok(Self { items: found.0, types: types.collect(), levels, key })
     }
 
-    /// Whether each row of a table is one of the items. A row with a null in a column has no item. The columns stand in
+    /// Whether each row of a table is one of the items. A row with a null in a column has no item, but in a tree a null ends
+    /// the path of a node. The columns stand in
     /// the order of the list's, whatever their names are.
     ///
     /// # Errors
     /// [`Error::Schema`] if the columns cannot be items, or are of other kinds than the list's.
     pub fn rows(&self, table: &RecordBatch) -> Result<Vec<Option<bool>>> {
+        Ok(self.known(table)?.rows)
+    }
+
+    /// The level of the lowest item of the list that each row of a table has, in a tree; 0 if it has none.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn levels(&self, table: &RecordBatch) -> Result<Vec<u8>> {
+        Ok(self.known(table)?.levels)
+    }
+
+    fn known(&self, table: &RecordBatch) -> Result<Known<'_>> {
         self.check(table.schema_ref())?;
-        let known = Known { items: &self.items, rows: Vec::with_capacity(table.num_rows()) };
-        Ok(encoded(table, &self.key, TABLE, known)?.rows)
+        let (rows, levels) = (Vec::with_capacity(table.num_rows()), Vec::new());
+        let known = Known { items: &self.items, rows, levels };
+        encoded(table, (&self.key, self.levels.as_ref()), TABLE, known)
     }
 
     /// Refuse a table whose columns could hold none of the items.
@@ -97,7 +112,12 @@ impl Members {
 }
 
 /// The sink after all rows of a table, each of which is a user of its own.
-fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) -> Result<S> {
+fn encoded<S: Sink>(
+    table: &RecordBatch,
+    (key, levels): (&ReleaseKey, Option<&Levels>),
+    name: &str,
+    sink: S,
+) -> Result<S> {
     let rows: ArrayRef = Arc::new((0_i64..).take(table.num_rows()).collect::<Int64Array>());
     let names: Vec<String> = (0..table.num_columns()).map(|at| format!("item {at}")).collect();
     let original = table.schema();
@@ -110,7 +130,7 @@ fn encoded<S: Sink>(table: &RecordBatch, key: &ReleaseKey, name: &str, sink: S) 
         .collect();
     let arrays: Vec<ArrayRef> = std::iter::once(rows).chain(table.columns().iter().cloned()).collect();
     let batch = with_rows(Arc::new(Schema::new(fields)), arrays, table.num_rows())?;
-    let columns = Columns { user: "row".into(), items: names.clone(), ngrams: None };
+    let columns = Columns { user: "row".into(), items: names.clone(), ngrams: None, levels: levels.cloned() };
     let (layout, positions) = ColumnLayout::new(&batch.schema(), &columns, name).map_err(shown)?;
     let mut encoder = Encoder::new(&layout, key, sink);
     let (users, items) = positions.columns(&batch);
@@ -161,6 +181,8 @@ impl Sink for Collected {
 struct Known<'a> {
     items: &'a HashSet<Digest>,
     rows: Vec<Option<bool>>,
+    /// How many items of each row stand before the last known one, and that one.
+    levels: Vec<u8>,
 }
 
 impl Sink for Known<'_> {
@@ -175,14 +197,17 @@ impl Sink for Known<'_> {
     }
 
     fn push(&mut self, users: &[UserCode], lens: Option<&[u32]>, items: &[ItemCode]) -> Result<()> {
-        const ODD: Error = Error::Internal("a row has several items");
-        let mut items = items.iter();
+        const ODD: Error = Error::Internal("rows have other items than they were said to have");
+        let mut rest = items;
         for run in 0..users.len() {
-            self.rows.push(match lens.map_or(1, |lens| lens[run]) {
-                0 => None,
-                1 => Some(items.next().ok_or(ODD)?.number() == 1),
-                _ => return Err(ODD),
-            });
+            let len = lens.map_or(1, |lens| lens[run] as usize);
+            let (of_row, others) = rest.split_at_checked(len).ok_or(ODD)?;
+            let last_known = of_row.iter().rposition(|item| item.number() == 1);
+            let level = u8::try_from(last_known.map_or(0, |place| place + 1)).map_err(|_| ODD)?;
+            // In a tree the last one is the row's own.
+            self.rows.push(of_row.last().map(|item| item.number() == 1));
+            self.levels.push(level);
+            rest = others;
         }
         Ok(())
     }
@@ -201,7 +226,7 @@ mod tests {
     }
 
     fn rows(list: Vec<ArrayRef>, table: Vec<ArrayRef>) -> Vec<Option<bool>> {
-        Members::new(&batch(list)).unwrap().rows(&batch(table)).unwrap()
+        Members::new(&batch(list), None).unwrap().rows(&batch(table)).unwrap()
     }
 
     #[test]
@@ -244,7 +269,7 @@ mod tests {
 
     #[test]
     fn other_kinds_and_lists_are_refused_by_the_names_of_the_table() {
-        let members = Members::new(&batch(vec![Arc::new(StringArray::from(vec!["1"]))])).unwrap();
+        let members = Members::new(&batch(vec![Arc::new(StringArray::from(vec!["1"]))]), None).unwrap();
         let refused =
             members.rows(&batch(vec![Arc::new(Int32Array::from(vec![1]))])).unwrap_err().to_string();
         assert!(refused.contains("column 'c0' of the table has integers"), "{refused}");

@@ -12,6 +12,7 @@
 mod cast;
 mod list;
 mod members;
+mod own_items;
 mod prior;
 mod target;
 #[cfg(test)]

@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn ranks(batches: Vec<RecordBatch>) -> Result<HashMap<Digest, u32>> {
-        let columns = Columns { user: "user".into(), items: vec!["item".into()], ngrams: None };
+        let columns = Columns { user: "user".into(), items: vec!["item".into()], ngrams: None, levels: None };
         let (data, _) = ColumnLayout::new(&batch(&[], ints(&[])).schema(), &columns, "the input")?;
         Prior::new(batches).ranks(&columns, &data, &ReleaseKey::insecure_test([3; 32]))
     }

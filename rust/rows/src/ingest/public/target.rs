@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, new_null_array};
 use arrow_schema::{DataType, Field, Schema};
 use dpsel_exact::random::KeyKind;
 use dpsel_exact::{Error, Result};
@@ -81,6 +81,11 @@ pub(super) fn in_types_of(
         let refused =
             |what: String| Error::Schema { what: format!("{name} {what}"), fix: fix(name, data_type) };
         if *undeclared && key_kind(arrays[*at].data_type()) == key_kind(data_type) {
+            continue;
+        }
+        // No node of the list has this level.
+        if columns.levels.is_some() && arrays[*at].data_type() == &DataType::Null {
+            arrays[*at] = new_null_array(data_type, batch.num_rows());
             continue;
         }
         arrays[*at] = exactly(&arrays[*at], data_type).map_err(|failure| match failure {

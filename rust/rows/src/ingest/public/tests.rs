@@ -21,7 +21,7 @@ fn texts(values: &[&str]) -> ArrayRef {
 fn listed(items: ArrayRef, data: &DataType) -> Result<RecordBatch> {
     let users: ArrayRef = Arc::new(Int64Array::from(vec![0; items.len()]));
     let list = RecordBatch::try_from_iter([("user", users), ("item", items)]).unwrap();
-    let columns = Columns { user: "user".into(), items: vec!["item".into()], ngrams: None };
+    let columns = Columns { user: "user".into(), items: vec!["item".into()], ngrams: None, levels: None };
     let user = Field::new("user", DataType::Int64, false);
     let schema = Schema::new(vec![user, Field::new("item", data.clone(), true)]);
     let made = PublicList::new(list.schema(), vec![list]).beside(&schema, &columns)?;

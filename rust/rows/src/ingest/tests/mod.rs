@@ -65,7 +65,7 @@ impl Sink for Recorder {
 }
 
 fn columns(items: &[&str], ngrams: Option<NGrams>) -> Columns {
-    Columns { user: "u".into(), items: items.iter().map(|&s| s.into()).collect(), ngrams }
+    Columns { user: "u".into(), items: items.iter().map(|&s| s.into()).collect(), ngrams, levels: None }
 }
 
 fn record(user: ArrayRef, items: Vec<ArrayRef>, ngrams: Option<NGrams>) -> Result<(Recorder, RecordBatch)> {

@@ -1,0 +1,106 @@
+//! The lines of descent of items, found from their keys.
+
+use std::collections::HashMap;
+
+use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::random::{Digest, DigestBatch, Digester, KeyKind, Purpose, ReleaseKey, ShortBytes};
+use dpsel_exact::{Error, Result};
+
+use super::lineage::Lineage;
+use super::vocabulary::Vocabulary;
+use crate::ingest::{ItemCode, Levels};
+use crate::runtime::{Control, parallel};
+
+/// Items whose keys are looked at together: a multiple of [`Vocabulary::STRIDE`].
+const TOGETHER: usize = 64 * Vocabulary::STRIDE;
+/// Bytes of an item, while its line is found.
+const BYTES: usize = 80;
+
+const LOST: Error = Error::Internal("an item has none above it that is held");
+
+/// An item while the code above it is looked for.
+struct Found {
+    code: u32,
+    digest: Digest,
+    level: u8,
+    above: Option<Digest>,
+}
+
+impl Vocabulary {
+    /// Find the items above each, where items are the nodes of a tree.
+    ///
+    /// # Errors
+    /// The limit of memory; [`Error::Internal`] for keys that are no nodes.
+    pub(super) fn find_lineage(&mut self, key: &ReleaseKey, control: &Control) -> Result<()> {
+        if let Some(levels) = self.schema().levels() {
+            self.keys.lineage = Some(lines_of(self, levels, key, control)?);
+        }
+        Ok(())
+    }
+}
+
+/// The lines of all items of a vocabulary.
+///
+/// # Errors
+/// The limit of memory; [`Error::Internal`] for keys that are no nodes.
+fn lines_of(
+    vocabulary: &Vocabulary,
+    levels: &Levels,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Lineage> {
+    let bound = vocabulary.code_bound();
+    control.charge_memory((bound * BYTES) as u64, "finding the levels of items")?;
+    let kind = vocabulary.schema().bytes_kind().ok_or(LOST)?;
+    let digester = Digester::new(key, Purpose::ItemDigest);
+    let ranges = (0..bound).step_by(TOGETHER).collect();
+    let found = parallel::map(parallel::threads_for(bound, control), ranges, |first| {
+        let digests = vocabulary.digests_from(first..bound.min(first + TOGETHER));
+        nodes(vocabulary, (first, &digests), (levels, kind), &digester)
+    });
+    let found: Vec<Found> = found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let by_digest: HashMap<Digest, u32> = found.iter().map(|found| (found.digest, found.code)).collect();
+    let mut lineage =
+        Lineage { above: vec![Lineage::NONE; bound], levels: vec![0; bound], inner: HashMap::new() };
+    for Found { code, level, above, .. } in &found {
+        lineage.levels[*code as usize] = *level;
+        let Some(above) = above else { continue };
+        let of_above = *by_digest.get(above).ok_or(LOST)?;
+        lineage.above[*code as usize] = of_above;
+        lineage.inner.insert(of_above, *above);
+    }
+    let left = bound * (size_of::<u32>() + 1) + lineage.inner.len() * 32;
+    control.release_memory((bound * BYTES).saturating_sub(left) as u64);
+    Ok(lineage)
+}
+
+/// The items of some codes from the first one on, which have these digests.
+fn nodes(
+    vocabulary: &Vocabulary,
+    (first, digests): (usize, &[Digest]),
+    (levels, kind): (&Levels, KeyKind),
+    digester: &Digester,
+) -> Result<Vec<Found>> {
+    let short: Vec<_> =
+        digester.blocks_of(digests).into_iter().map(|block| block.short_bytes(kind)).collect();
+    let (mut found, mut keys, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for ((code, digest), short) in (codes(first)..).zip(digests).zip(&short) {
+        if *digest == Digest::default() {
+            continue;
+        }
+        let long = vocabulary.keys().key(ItemCode(code), *digest).long;
+        let key = long.or_else(|| short.as_ref().map(ShortBytes::as_slice)).ok_or(LOST)?;
+        let level = levels.level(key).and_then(|level| u8::try_from(level).ok()).ok_or(LOST)?;
+        if let Some(above) = levels.above(key) {
+            keys.push(above);
+            places.push(found.len());
+        }
+        found.push(Found { code, digest: *digest, level, above: None });
+    }
+    let mut above = Vec::with_capacity(keys.len());
+    digester.bytes(kind, keys, &mut DigestBatch::default(), &mut above);
+    for (place, above) in places.into_iter().zip(above) {
+        found[place].above = Some(above);
+    }
+    Ok(found)
+}
