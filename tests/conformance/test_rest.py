@@ -279,7 +279,7 @@ def test_people_are_told_and_files_are_read_back(tmp_path) -> None:
     release.report.save(tmp_path / "tea.json")
     assert dpsel.Release.load(tmp_path / "tea.csv").rest == release.rest
     assert dpsel.check(release.report).ok
-    little = dpsel.select_partitions([(1, "tea")], rest=0.01, **asked)
+    little = dpsel.select_partitions([(1, "tea")], rest=0.01, insecure_test_key=bytes([1] * 32), **asked)
     assert "an unknown part of the users" in str(little)
     assert little.coverage == {"users": (None, 0.0, 1.0)}
     (row,) = dpsel.plan(rest=dpsel.Rest(0.1, 2), **asked).rows

@@ -127,6 +127,14 @@ def test_public_nodes_take_nothing_of_a_limit() -> None:
     assert ("no", "oslo", 1, 3, False) in found
 
 
+def test_nodes_below_an_excluded_one_are_no_part_of_the_rest() -> None:
+    cut = [(user, ("no", None, None) if item[:2] == ("no", "oslo") else item) for user, item in ROWS]
+    options = {"user": None, "rest": 0.5, "insecure_test_key": bytes(32)}
+    found, wanted = select(ROWS, exclude=[("no", "oslo", None)], **options), select(cut, **options)
+    assert found.items == wanted.items
+    assert found.rest == wanted.rest
+
+
 def test_an_excluded_node_takes_its_subtree_out() -> None:
     found = select(ROWS, user=None, exclude=[("no", "oslo", None)]).items
     assert found == [NODES[0], NODES[3], NODES[4]]
@@ -219,6 +227,11 @@ REFUSED = [
         "leave one of them out",
     ),
     ({"item": "city", "levels": "/"}, SchemaError, "levels= needs text"),
+    (
+        {"rest": dpsel.Rest(share=0.1, max_rows_per_user=5)},
+        InvalidParameterError,
+        "would not be a number of rows",
+    ),
     ({"with_weights": True}, InvalidParameterError, "a node that comes out with one below it has none"),
     (
         {"counts": dpsel.Counts(share=0.2, count="rows", max_rows_per_item=3)},

@@ -86,10 +86,11 @@ impl PublicLists {
         }
     }
 
-    /// Take the rows of items that never come out of the data: before anything is counted.
+    /// Take the rows of items that never come out of the data, in a tree with those of nodes below: before anything is
+    /// counted.
     pub fn remove_excluded_from(&self, contributions: &mut Contributions) {
         if !self.excluded.is_empty() {
-            contributions.retain(|item| !self.excluded.contains(&item));
+            contributions.remove(|item| self.excluded.contains(&item), |_| false);
         }
     }
 
