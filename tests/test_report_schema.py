@@ -33,6 +33,8 @@ OPTIONS = {
     "counts of a curve": {"mechanism": dpsel.UnitGreedy(), "counts": 0.2},
     "counts of rows": {"counts": dpsel.Counts(count="rows", max_rows_per_item=4)},
     "counts and auto": {"counts": 0.2},
+    "the rest": {"rest": 0.02},
+    "counts and rows of the rest": {"counts": 0.2, "rest": dpsel.Rest(0.02, max_rows_per_user=4)},
     "least number of users": {"mechanism": dpsel.WeightedGaussian(), "min_users": 3},
     "lists": {"mechanism": dpsel.Sips(), "exclude": [9], "public_items": [1, 2]},
     "lists and a look": {"exclude": [9]},

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Counts as Counts
     from dpsel.accounting import PureDP as PureDP
     from dpsel.accounting import Quantile as Quantile
+    from dpsel.accounting import Rest as Rest
     from dpsel.accounting import for_group as for_group
     from dpsel.auditing import AuditReport as AuditReport
     from dpsel.auditing import audit as audit
@@ -78,6 +79,7 @@ else:
         "Quantile": "accounting",
         "Release": "release",
         "Report": "release",
+        "Rest": "accounting",
         "SizePlan": "planning",
         "TopKPlan": "planning",
         "TopKRelease": "release",

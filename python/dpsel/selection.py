@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import TypeVar, Unpack
 
-    from dpsel.accounting import Counts, Privacy, Quantile
+    from dpsel.accounting import Counts, Privacy, Quantile, Rest
     from dpsel.item_table import ItemTable
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.typing import (
@@ -67,6 +67,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     counts: float | Counts | None = None,
+    rest: float | Rest | None = None,
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
@@ -115,6 +116,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             is the part of the budget that this costs, such as 0.2; [`Counts`][dpsel.Counts] has more
             options, also for rows in place of users. The guarantee is then of items and numbers together. See
             [the guide](https://dpsel.github.io/dpsel/guide/counts/).
+        rest: Also publish noisy numbers of users with all, some or none of their items released, for this
+            part of the budget, such as 0.02; [`Rest`][dpsel.Rest] adds rows inside and outside of the list.
+            Then [`coverage`][dpsel.Release.coverage] says how much the list covers, also without ``counts``.
         public_items: Items that come out in any case, such as the names of all countries. Their rows are
             removed before bounding, so they use nothing of a user's limit and of the guarantee. The released
             table has a column ``public`` that marks them. They must be public: not taken from the data.
@@ -207,6 +211,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         beyond_memory=isinstance(place, str),
         min_users=min_users,
         counts=counts,
+        rest=rest,
         lists=public_lists(exclude, public_items),
     )
     job = request.job(

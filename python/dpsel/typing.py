@@ -28,7 +28,7 @@ from dpsel.formats import Csv
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from dpsel.accounting import Counts, Privacy, Quantile
+    from dpsel.accounting import Counts, Privacy, Quantile, Rest
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
     #: The kind of a release's items; a bare `Release` says nothing about it.
@@ -140,6 +140,7 @@ class SelectOptions(TypedDict, total=False):
     mechanism: SelectionMechanism | str
     with_weights: bool
     counts: float | Counts | None
+    rest: float | Rest | None
     public_items: Iterable[Any] | None
     exclude: Iterable[Any] | None
     min_users: int

@@ -345,7 +345,7 @@ EXTREME = {
     "many rows": (
         APPROX,
         dpsel.Counts(share=1e-9, count="rows", max_rows_per_item=1_000_000),
-        "lower max_counted_items or max_rows_per_item",
+        "lower max_counted_items, max_rows_per_item or max_rows_per_user",
     ),
     "nothing for the items": (APPROX, 1 - 1e-16, "what counts= leaves of the budget; lower share"),
     "more than noise resolves": (dpsel.ApproxDP(epsilon=45.0, delta=1e-6), 0.2, "or leave counts= out"),

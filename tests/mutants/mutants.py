@@ -44,6 +44,7 @@ TEXT_FILES = "tests/interop/test_text_files.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
 COUNTED = "tests/auditing/test_counted.py"
+REST = "tests/conformance/test_rest.py"
 COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
 
@@ -76,8 +77,8 @@ MUTANTS = [
     Mutant(
         "the noise of numbers of users does not know how many items a user moves",
         CORE + "counting/noise.rs",
-        "let sigma = div_up(norm_up(asked.limit()), mu);",
-        "let sigma = div_up(norm_up(asked.limit()).min(1.0), mu);",
+        'let sigma = scale_of(norm_up(asked.limit()), mu, "counts=")?;',
+        'let sigma = scale_of(norm_up(asked.limit()).min(1.0), mu, "counts=")?;',
         (COUNTS, "cargo:counting"),
     ),
     Mutant(
@@ -181,15 +182,15 @@ MUTANTS = [
     Mutant(
         "numbers cost nothing under zCDP",
         CORE + "mechanisms/budget_split.rs",
-        "rho: rest(rho, of_counts)?",
-        "rho: rest(rho, of_counts).map(|_| rho)?",
+        "rho: left_of(rho, of_counts, asked)?",
+        "rho: left_of(rho, of_counts, asked).map(|_| rho)?",
         (COUNTS, "cargo:budget_split"),
     ),
     Mutant(
         "numbers cost nothing beside Gaussian rounds",
         CORE + "mechanisms/budget_split.rs",
-        "sub_down(1.0, counts.share)",
-        "sub_down(1.0, 0.0 * counts.share)",
+        "sub_down(1.0, asked.share())",
+        "sub_down(1.0, 0.0 * asked.share())",
         (COUNTS, "cargo:budget_split"),
     ),
     Mutant(
@@ -209,8 +210,8 @@ MUTANTS = [
     Mutant(
         "other accountants are not told of numbers of users",
         CORE + "mechanisms/gaussian_part.rs",
-        "root_of_squares([part.mu, counts].into_iter())",
-        "root_of_squares([part.mu, 0.0 * counts].into_iter())",
+        "root_of_squares(std::iter::once(part.mu).chain(numbers.mus()))",
+        "root_of_squares(std::iter::once(part.mu).chain(numbers.mus().take(0)))",
         ("cargo:budget_split",),
     ),
     Mutant(
@@ -230,15 +231,15 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users",
         CORE + "task/select/lists.rs",
-        "let (mut removed, of_public) = (digests(&excluded), digests(&public));",
-        """let (mut removed, of_public) = (digests(&None), digests(&public));""",
+        "let (excluded, of_public) = (digests(&excluded), digests(&public));",
+        "let (excluded, of_public) = (digests(&None), digests(&public));",
         (PUBLIC_LISTS,),
     ),
     Mutant(
-        "excluded items stay in the sets of users whose rows go to the disk",
+        "public items stay in the sets of users whose rows go to the disk",
         IN_ENGINES + "disk/engine.rs",
-        "let prepare = |rows: &mut _| plan.lists.remove_from(rows);",
-        "let prepare = |_: &mut _| ();",
+        "            |rows: &mut _| plan.lists.remove_from(rows),\n",
+        "            |_: &mut _| (),\n",
         ("cargo:disk",),
     ),
     Mutant(
@@ -256,6 +257,83 @@ MUTANTS = [
         ("cargo:exchange",),
     ),
     Mutant(
+        "a user with some of its items in the list counts as one with none too",
+        CORE + "counting/rest.rs",
+        "        self.raise(class, UNIT);\n",
+        "        self.raise(class, UNIT);\n        self.raise(2, UNIT * u64::from(class == 1));\n",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "all rows of a user count in the rest",
+        CORE + "counting/rest.rs",
+        "let each = of_row(most, inside + outside);",
+        "let each = of_row(most, (inside + outside).min(1));",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "rows of a user in the list are scaled by themselves, and so are those outside",
+        CORE + "counting/rest.rs",
+        "self.raise(4, outside * each);",
+        "self.raise(4, outside * of_row(most, outside));",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "the noise of the rest has half its scale",
+        CORE + "counting/rest.rs",
+        "Ok(Self { noise: Noise::Gaussian { sigma }, half_width: HalfWidth::of(sigma) })",
+        "Ok(Self { noise: Noise::Gaussian { sigma: 0.5 * sigma }, half_width: HalfWidth::of(sigma) })",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "users and rows of the rest have its whole budget each",
+        CORE + "counting/rest.rs",
+        "let half = mul_down(mu, sqrt_down(0.5));",
+        "let half = mul_down(mu, sqrt_down(0.5)).max(mu);",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "the rest is free beside counts",
+        CORE + "counting/numbers.rs",
+        "if rest > 0.0 { add_up(counts, rest) } else { counts }",
+        "if counts > 0.0 { counts } else { add_up(counts, rest) }",
+        ("cargo:budget_split", REST),
+    ),
+    Mutant(
+        "all numbers of the rest have the same noise",
+        CORE + "counting/rest.rs",
+        "words.word(Digest(place.into()))",
+        "words.word(Digest(u128::from(place / 8)))",
+        ("cargo:counting", REST),
+    ),
+    Mutant(
+        "a distance that is no number gives next to no noise",
+        CORE + "counting/noise.rs",
+        "if mu > 0.0 && sigma > 0.0 && sigma < LARGEST {",
+        "if sigma > 0.0 && sigma < LARGEST {",
+        ("cargo:counting",),
+    ),
+    Mutant(
+        "rows of excluded items are outside of the list in memory",
+        CORE + "task/memory.rs",
+        "        plan.lists.remove_excluded_from(&mut contributions);\n",
+        "",
+        (REST,),
+    ),
+    Mutant(
+        "rows of excluded items are outside of the list on the disk",
+        IN_ENGINES + "disk/reading/rows.rs",
+        "            prepare.0(&mut contributions);\n",
+        "            let _ = &prepare.0;\n",
+        ("cargo:disk",),
+    ),
+    Mutant(
+        "the coverage of a report is believed",
+        CORE + "task/calibration.rs",
+        "} else if *rest != ",
+        "} else if false && *rest != ",
+        (REST,),
+    ),
+    Mutant(
         "the exchange publishes exact numbers of users",
         IN_ENGINES + "exchange/items/noisy_counts.rs",
         "Decisions::push(*item, number, packed)",
@@ -265,8 +343,8 @@ MUTANTS = [
     Mutant(
         "tasks of Spark read each item of a user once where its rows are counted",
         IN_ENGINES + "exchange/driver/job.rs",
-        "most.filter(|most| *most > 1)",
-        "most.filter(|most| *most > u32::MAX - 1)",
+        "            most => RowOrder::Rows(most),",
+        "            most if most == u32::MAX => RowOrder::Rows(most),\n            _ => RowOrder::Any,",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -1207,8 +1285,8 @@ MUTANTS = [
     Mutant(
         "a reach widens what users keep, but not what the calibration covers",
         CORE + "task/select/request.rs",
-        "return self.beside_counts(self.privacy, kept);",
-        "return self.beside_counts(self.privacy, self.max_items_per_user);",
+        "return self.beside_numbers(self.privacy, kept);",
+        "return self.beside_numbers(self.privacy, self.max_items_per_user);",
         (STEERED, "cargo:request"),
     ),
     Mutant(
@@ -3078,8 +3156,8 @@ MUTANTS = [
     Mutant(
         "counts are forgotten where it is said what comes after the rows",
         CORE + "task/select/choices.rs",
-        "Holdings::bytes(limit, users, rows) + rounds.max(sums)",
-        "rounds.max(sums) + 0 * Holdings::bytes(limit, users, rows)",
+        "Holdings::bytes(most_rows, users, rows) + rounds.max(sums)",
+        "rounds.max(sums) + 0 * Holdings::bytes(most_rows, users, rows)",
         ("cargo:disk::tests::fits",),
     ),
     Mutant(

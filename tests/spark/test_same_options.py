@@ -46,6 +46,11 @@ OPTIONS = {
         {"max_items_per_user": dpsel.Quantile(0.8, most=40)},
         {"max_items_per_user": dpsel.Quantile(0.5, most=9), "counts": 0.2, **LISTS},
     ],
+    "rest": [
+        {"rest": 0.1, "mechanism": dpsel.Steered(rounds=4)},
+        {"rest": dpsel.Rest(0.1, max_rows_per_user=3), "counts": 0.2, **LISTS},
+        {"rest": dpsel.Rest(0.1, 1), "exclude": LISTS["exclude"], "max_items_per_user": dpsel.Quantile(0.5)},
+    ],
     "mechanism": [
         {"mechanism": "auto"},
         {"mechanism": dpsel.ByLength(dpsel.Sips(), dpsel.Steered(rounds=4), size=4, percent=20)},
@@ -68,6 +73,11 @@ def test_every_keyword_has_a_case() -> None:
 def test_options(frame, local, given) -> None:
     given = {"mechanism": dpsel.Steered(rounds=4)} | given
     assert same(frame, local, **given).num_rows > 4
+
+
+def test_a_list_of_nothing_covers_nothing(frame, local) -> None:
+    given = {"rest": dpsel.Rest(0.5, 50), "privacy": dpsel.ApproxDP(epsilon=1e-3, delta=1e-9)}
+    assert same(frame, local, dpsel.Sips(), **given).num_rows == 0
 
 
 def test_the_least_number_of_users_holds(frame, local) -> None:

@@ -189,6 +189,7 @@ pub fn request() -> dpsel_exact::Result<SelectRequest> {
         with_weights: false,
         quantile: None,
         counts: None,
+        rest: None,
         min_users: 1,
         users_per_group: None,
         exclude: None,

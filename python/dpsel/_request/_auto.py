@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._request._fixed import selection_request
 from dpsel._request._given import given
-from dpsel.accounting import ApproxDP, counts_of_json
+from dpsel.accounting import ApproxDP, counts_of_json, rest_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms import (
@@ -23,7 +23,7 @@ from dpsel.mechanisms import (
 )
 
 if TYPE_CHECKING:
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import Counts, Privacy, Rest
 
 __all__ = ["reasons", "resolve"]
 
@@ -38,6 +38,7 @@ def resolve(
     in_memory: bool = True,
     min_users: int = 1,
     counts: Counts | None = None,
+    rest: Rest | None = None,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
@@ -53,7 +54,7 @@ def resolve(
             "use ApproxDP(epsilon=..., delta=...)"
         )
     if min_users > 1:
-        return _best_counts(privacy, max_items_per_user, counts, _COUNTS_FOR_MIN_USERS)
+        return _best_counts(privacy, max_items_per_user, counts, rest, _COUNTS_FOR_MIN_USERS)
     # By the numbers: a guarantee may carry the payment of a budget, which nothing should keep.
     numbers = tuple(privacy.to_json().items())
     return _chosen_once(
@@ -63,6 +64,7 @@ def resolve(
         in_memory=in_memory,
         with_weights=with_weights,
         counts=counts,
+        rest=rest,
     )
 
 
@@ -75,12 +77,15 @@ def _chosen_once(
     in_memory: bool,
     with_weights: bool,
     counts: Counts | None,
+    rest: Rest | None,
 ) -> tuple[SelectionMechanism, str]:
     privacy = of_json(dict(numbers))
-    usual, reason = _choose(privacy, limit, with_weights=with_weights, counts=counts)
+    usual, reason = _choose(privacy, limit, with_weights=with_weights, counts=counts, rest=rest)
     looks = may_look and not with_weights
     looking = _with_a_look(usual, privacy, limit, in_memory=in_memory) if looks else None
-    if looking is None or not _is_possible(looking, privacy, limit, with_weights=False, counts=counts):
+    if looking is None or not _is_possible(
+        looking, privacy, limit, with_weights=False, counts=counts, rest=rest
+    ):
         return usual, reason
     few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
     look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
@@ -101,6 +106,7 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
             may_look=may_look,
             min_users=request.get("min_users", 1),
             counts=counts_of_json(request),
+            rest=rest_of_json(request),
         )
         for may_look in ((False,) if "quantile" in request else (True, False))
     ]
@@ -141,10 +147,10 @@ def _with_a_look(
 
 
 def _choose(
-    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None
+    privacy: Privacy, max_items_per_user: int, *, with_weights: bool, counts: Counts | None, rest: Rest | None
 ) -> tuple[SelectionMechanism, str]:
     if max_items_per_user == 1 and with_weights:
-        return _best_counts(privacy, 1, counts, _COUNTS_FOR_ONE_ITEM)
+        return _best_counts(privacy, 1, counts, rest, _COUNTS_FOR_ONE_ITEM)
     # Curves have neither weights nor a guarantee in zCDP.
     rounds = Sips() if with_weights or not isinstance(privacy, ApproxDP) else Sips(release="curve")
     if max_items_per_user == 1 and isinstance(privacy, ApproxDP) and privacy.epsilon > _CURVES_ABOVE:
@@ -155,7 +161,9 @@ def _choose(
     steered = "auto: weights that are steered to where they are needed typically release the most"
     has_reach = max_items_per_user <= _MOST_WITH_REACH
     mechanism = Steered(reach=_REACH) if has_reach else Steered()
-    if not _is_possible(mechanism, privacy, max_items_per_user, with_weights=with_weights, counts=counts):
+    if not _is_possible(
+        mechanism, privacy, max_items_per_user, with_weights=with_weights, counts=counts, rest=rest
+    ):
         return rounds, (
             "auto: at this epsilon and delta steered rounds need noise finer than 128 bits; rounds in "
             "which a user's next items move up do not"
@@ -173,11 +181,12 @@ def _is_possible(
     *,
     with_weights: bool,
     counts: Counts | None,
+    rest: Rest | None,
 ) -> bool:
     """Return whether there is a calibration; a very large epsilon or a very small delta may have none."""
     try:
         request = selection_request(
-            privacy, max_items_per_user, mechanism, with_weights=with_weights, counts=counts
+            privacy, max_items_per_user, mechanism, with_weights=with_weights, counts=counts, rest=rest
         )
         request.calibrate()
     except CalibrationError:
@@ -195,13 +204,15 @@ _COUNTS_FOR_MIN_USERS: Final = (
 
 
 def _best_counts(
-    privacy: Privacy, limit: int, counts: Counts | None, reason: str
+    privacy: Privacy, limit: int, counts: Counts | None, rest: Rest | None, reason: str
 ) -> tuple[SelectionMechanism, str]:
     """Where all weights are 1 the lowest threshold is best."""
     # Laplace noise has no zCDP guarantee here.
     both: tuple[SelectionMechanism, ...] = (CountLaplace(), CountGaussian())
     candidates = both[1:] if privacy.kind == "zcdp" else both
-    calibrations = [selection_request(privacy, limit, each, counts=counts).calibrate() for each in candidates]
+    calibrations = [
+        selection_request(privacy, limit, each, counts=counts, rest=rest).calibrate() for each in candidates
+    ]
     thresholds = [calibration["rounds"][0]["threshold"] for calibration in calibrations]
     best = candidates[thresholds.index(min(thresholds))]
     return best, reason

@@ -15,7 +15,7 @@ from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
-    from dpsel.accounting import Counts, Privacy, PublishedCounts, Quantile
+    from dpsel.accounting import Counts, Privacy, PublishedCounts, Quantile, Rest
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
 __all__ = ["named_columns", "priced", "selection_request", "top_k_request"]
@@ -34,6 +34,7 @@ def selection_request(
     with_weights: bool = False,
     min_users: int = 1,
     counts: Counts | None = None,
+    rest: Rest | None = None,
     quantile: Quantile | None = None,
     lists: PublicLists = NO_LISTS,
     chosen: str | None = None,
@@ -49,6 +50,8 @@ def selection_request(
         parameters["min_users"] = min_users
     if counts is not None:
         parameters["counts"] = counts.to_json(max_items_per_user)
+    if rest is not None:
+        parameters["rest"] = rest.to_json()
     if quantile is not None:
         parameters["quantile"] = quantile.to_json()
     return request_of(

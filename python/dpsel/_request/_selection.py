@@ -11,7 +11,7 @@ from dpsel._request._columns import NamedColumns, ngrams_of
 from dpsel._request._fixed import named_columns, selection_request
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
-from dpsel.accounting import Quantile, checked_counts, checked_privacy
+from dpsel.accounting import Quantile, checked_counts, checked_privacy, checked_rest
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
@@ -39,6 +39,7 @@ def request_of_selection(
     beyond_memory: bool = False,
     min_users: Any = 1,
     counts: Any = None,
+    rest: Any = None,
     lists: PublicLists = NO_LISTS,
 ) -> Request[SelectionMechanism]:
     """Check every argument, and replace ``"auto"`` by a mechanism."""
@@ -47,7 +48,7 @@ def request_of_selection(
     limit = checked_limit(max_items_per_user if quantile is None else quantile.most)
     weights = as_flag("with_weights", with_weights)
     least = as_count("min_users", at_least_one("min_users", min_users))
-    asked = checked_counts(counts)
+    asked, of_rest = checked_counts(counts), checked_rest(rest)
     chosen, reason = resolve(
         mechanism,
         privacy,
@@ -57,6 +58,7 @@ def request_of_selection(
         in_memory=not beyond_memory,
         min_users=least,
         counts=asked,
+        rest=of_rest,
     )
     return selection_request(
         privacy,
@@ -67,6 +69,7 @@ def request_of_selection(
         with_weights=weights,
         min_users=least,
         counts=asked,
+        rest=of_rest,
         quantile=quantile,
         lists=lists,
         chosen=reason,

@@ -16,6 +16,7 @@ from dpsel.accounting._cost import Cost, Neighbours, NeighboursOfCounts, Publish
 from dpsel.accounting._counts import Counts, checked_counts, counts_of_json
 from dpsel.accounting._privacy import ZCDP, ApproxDP, Privacy, PureDP, checked_privacy
 from dpsel.accounting._quantile import Quantile
+from dpsel.accounting._rest import Rest, checked_rest, rest_of_json
 
 if TYPE_CHECKING:
     from dpsel.accounting._groups import for_group
@@ -36,8 +37,11 @@ __all__ = [
     "PublishedCounts",
     "PureDP",
     "Quantile",
+    "Rest",
     "checked_counts",
     "checked_privacy",
+    "checked_rest",
     "counts_of_json",
     "for_group",
+    "rest_of_json",
 ]

@@ -143,6 +143,24 @@ def counted_options(command: F) -> F:
     return share(count(rows(most(nonnegative(command)))))
 
 
+def rest_options(command: F) -> F:
+    """Add ``--rest`` and what goes with it; see ``rest_from``."""
+    share = click.option(
+        "--rest",
+        type=RealRange(0, 0.5, min_open=True),
+        metavar="SHARE",
+        help="Say how many users have all, some or none of their items released, for this share of the "
+        "budget, such as 0.02.",
+    )
+    rows = click.option(
+        "--max-rows-per-user",
+        type=WholeRange(1, 1_000_000),
+        metavar="C",
+        help="With --rest, count rows inside and outside of the list too: of one user at most so many.",
+    )
+    return share(rows(command))
+
+
 def counted_from(options: dict[str, Any]) -> dpsel.Counts | None:
     """Return what the options of ``counted_options`` ask for, or ``None``."""
     share, most = options["counts"], options["max_counted_items"]
@@ -171,3 +189,14 @@ def counted_from(options: dict[str, Any]) -> dpsel.Counts | None:
         count="users" if count is None else count,
         max_rows_per_item=rows,
     )
+
+
+def rest_from(options: dict[str, Any]) -> dpsel.Rest | None:
+    """Return what ``--rest`` and ``--max-rows-per-user`` ask for, or ``None``."""
+    share, rows = options["rest"], options["max_rows_per_user"]
+    if share is not None:
+        return dpsel.Rest(share=share, max_rows_per_user=rows)
+    if rows is not None:
+        message = "--max-rows-per-user is about --rest, which is not given; add --rest 0.02"
+        raise click.UsageError(message)
+    return None

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import counted_from, counted_options, privacy_from, privacy_options
+from dpsel.cli._budgets import (
+    counted_from,
+    counted_options,
+    privacy_from,
+    privacy_options,
+    rest_from,
+    rest_options,
+)
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
     check_plot,
@@ -72,6 +79,7 @@ releases more all the same: name the items of typical users to see what it costs
     help="Plan releases of no item of fewer than K users.  [default: 1]",
 )
 @counted_options
+@rest_options
 @plot_option
 @json_option
 def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
@@ -92,6 +100,7 @@ def command(plot: Path | None, *, as_json: bool, **options: Any) -> None:
         with_weights=options["with_weights"],
         min_users=options["min_users"],
         counts=counted_from(options),
+        rest=rest_from(options),
     )
     with Staged() as staged:
         if plot:

@@ -15,6 +15,8 @@ from dpsel.cli._budgets import (
     paid_from,
     privacy_from,
     privacy_options,
+    rest_from,
+    rest_options,
 )
 from dpsel.cli._mechanisms import MechanismCommand, mechanism_option
 from dpsel.cli._options import (
@@ -105,6 +107,7 @@ greedy-frequency and --count rows see repeated rows. CSV columns are text.
     "which may release fewer items.",
 )
 @counted_options
+@rest_options
 @click.option(
     "--public-items",
     type=ItemFile(),
@@ -166,6 +169,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "mechanism": mechanism.made(),
         "with_weights": options["with_weights"],
         "counts": counted_from(options),
+        "rest": rest_from(options),
         "public_items": named_as(options["items"], "--public-items", options["public_items"]),
         "exclude": named_as(options["items"], "--exclude", options["exclude"]),
         "min_users": options["min_users"],

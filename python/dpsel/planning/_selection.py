@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel._request import Request
-    from dpsel.accounting import Counts, Privacy
+    from dpsel.accounting import Counts, Privacy, Rest
     from dpsel.mechanisms import SelectionMechanism
 
 __all__ = ["Plan", "plan"]
@@ -49,6 +49,7 @@ def plan(
     with_weights: bool = False,
     min_users: int = 1,
     counts: float | Counts | None = None,
+    rest: float | Rest | None = None,
 ) -> Plan:
     """Return thresholds, and the number of users that an item needs for a release, without data.
 
@@ -72,6 +73,7 @@ def plan(
             Mechanisms without noise are refused.
         min_users: Plan calls with this ``min_users=``, the least number of users of a released item.
         counts: Plan calls with these ``counts=``: what they leave to the selection, and their noise.
+        rest: Plan calls with this ``rest=``, in the same way.
 
     Returns:
         One row for each limit, mechanism and number of items per user.
@@ -112,6 +114,7 @@ def plan(
                 with_weights=with_weights,
                 min_users=min_users,
                 counts=counts,
+                rest=rest,
             ),
             limit,
         )
@@ -181,8 +184,9 @@ class Plan(Tabular):
         ``users_for_50``, ``users_for_95``, ``users_for_99``: the least number of users for that probability.
         With ``counts=`` also ``counts_scale`` and ``counts_half_width``: the standard deviation of the noise
         of the column ``users`` or ``rows``, and the half-width of an interval that holds one number with 95
-        %. With a [`Quantile`][dpsel.Quantile] also ``look_epsilon`` and ``look_half_width``: the epsilon of
-        the noisy numbers from which the limit follows, and the same half-width for one of them.
+        %. With ``rest=`` the same of ``rest_users`` and ``rest_rows``. With a [`Quantile`][dpsel.Quantile]
+        also ``look_epsilon`` and ``look_half_width``: the epsilon of the noisy numbers from which the limit
+        follows, and the same half-width for one of them.
         """
         return self._copies()
 
@@ -253,8 +257,13 @@ class Plan(Tabular):
         head = ["mechanism", "max items", *(["items per user"] if self.typical else []), "scale", "threshold"]
         head += [f"users for {keep:.0%}" for keep in _KEEP]
         head += [f"keep at {number:,}" for number in self.users]
-        noise = [name for name in ("counts_half_width",) if name in self._rows[0]]
-        head += [f"{counted_column(json.loads(self._rows[0]['request']))} +-" for _ in noise]
+        named = {
+            "counts_half_width": counted_column(json.loads(self._rows[0]["request"])),
+            "rest_users_half_width": "rest users",
+            "rest_rows_half_width": "rest rows",
+        }
+        noise = [name for name in named if name in self._rows[0]]
+        head += [f"{named[name]} +-" for name in noise]
         body = [
             [
                 row["mechanism"],
@@ -277,12 +286,16 @@ def _row(request: _Asked, asked: int | None, users: list[int]) -> dict[str, Any]
     kept = min(held, most)
     calibration = _core_calls.calibrate(request.json)
     rounds = [readable(each) for each in calibration["rounds"]]
-    counts = calibration.get("counts")
-    noise = (
-        {}
-        if counts is None
-        else {"counts_scale": counts["noise"]["sigma"], "counts_half_width": counts["half_width"]}
-    )
+    of_rest = calibration.get("rest", {})
+    numbers = {"counts": calibration.get("counts")} | {
+        f"rest_{kind}": of_rest.get(kind) for kind in ("users", "rows")
+    }
+    noise = {
+        f"{name}_{key}": value
+        for name, scales in numbers.items()
+        if scales is not None
+        for key, value in (("scale", scales["noise"]["sigma"]), ("half_width", scales["half_width"]))
+    }
     holders = Holders(request.json, held, kept)
     probabilities, needed = holders.keep(users), holders.needed(_KEEP)
     return {

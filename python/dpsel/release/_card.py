@@ -13,6 +13,7 @@ from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
 from dpsel.outputs import checked_output
 from dpsel.release._look import limit_within
+from dpsel.release._rest import rest_lines
 from dpsel.release._wording import (
     chosen_mechanism,
     counted,
@@ -215,6 +216,10 @@ class Card:
             told += f" with 95 %; {describe_limit(counts)}; in the same guarantee"
             lines.append((f"Numbers of {counts['count']}", told))
             lines.append(("Theorem of the numbers", report["guarantee"]["counts"]))
+        for line in rest_lines(report):
+            told = line.removeprefix("coverage: ")
+            lines.append(("Coverage", f"{told}; intervals of 95 % for the noise, in the same guarantee"))
+            lines.append(("Theorem of the coverage", report["guarantee"]["rest"]))
         lines += [
             ("Theorem", report["guarantee"]["statement"]),
             ("Source", report["guarantee"]["source"]),

@@ -1,4 +1,4 @@
-"""The report of a release: parameters and calibration, and of the data only the noisy numbers of a look."""
+"""The report of a release: parameters and calibration, and of the data noisy numbers that are paid for."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
 from dpsel.outputs import checked_output
 from dpsel.quoting import quoted_path
+from dpsel.release._rest import rest_of
 from dpsel.release._summary import summary
 from dpsel.release._wording import describe, has_guarantee, limit_of, numbers_of, rounds_of
 
@@ -48,8 +49,9 @@ class Report(Shown, Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
     It prints as a summary, and ``to_json()`` has all of it. It is a read-only mapping in the shape of that
-    JSON. It holds no count of users, rows or items, but for the two noisy ones of a look, which epsilon pays
-    for. So it can be published with the release, and [`check`][dpsel.check] can derive its numbers again.
+    JSON. It holds no count of users, rows or items, but for the noisy ones of a look and of the rest, which
+    the budget pays for. So it can be published with the release, and [`check`][dpsel.check] can derive its
+    numbers again.
 
     Args:
         text: JSON, as [`to_json`][dpsel.Report.to_json] gives it.
@@ -169,6 +171,19 @@ class Report(Shown, Mapping[str, Any]):
             ReportError: If parts of the report do not agree; [`check`][dpsel.check] tells more.
         """
         return numbers_of(self._data)
+
+    @property
+    def rest(self) -> dict[str, Any] | None:
+        """What the list covers, or ``None`` if that was not asked for.
+
+        ``users`` and, if they are counted, ``rows`` have the noisy numbers, the standard deviation ``scale``,
+        the ``half_width`` of an interval that holds one number with 95 %, and the ``coverage``: a share with
+        such an interval. ``max_rows_per_user`` and ``paid`` are as for [`counts`][dpsel.Report.counts].
+
+        Raises:
+            ReportError: If parts of the report do not agree; [`check`][dpsel.check] tells more.
+        """
+        return rest_of(self._data)
 
     @property
     def cost(self) -> Cost:

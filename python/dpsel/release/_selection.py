@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dpsel._core_calls import Release as CoreRelease
     from dpsel._restored import Restored
+    from dpsel.release._rest import Covered, RestNumbers
 
 __all__ = ["EXTENSIONS", "Release"]
 
@@ -146,6 +147,45 @@ class Release(Contents, Generic[ItemsT]):
     def to_pandas(self) -> Any:
         """Return the items as a ``pandas.DataFrame``."""
         return self._table.to_pandas()
+
+    @property
+    def rest(self) -> RestNumbers:
+        """The noisy numbers of what the list covers, if ``rest=`` asked for them.
+
+        ``rest.users`` has the numbers of users with ``all``, ``some`` and ``none`` of their items in the
+        list. ``rest.rows`` has rows ``inside`` and ``outside`` of it, or is ``None``. ``report.rest`` has the
+        noise.
+
+        Raises:
+            InvalidParameterError: If the release has none.
+        """
+        from dpsel.release._rest import numbers_of_rest
+
+        return numbers_of_rest(self.report)
+
+    @property
+    def coverage(self) -> dict[str, Covered]:
+        """How much the list covers: of ``users``, and of ``rows`` if they are counted.
+
+        A user is covered that has an item of the list. Each is a share with an interval of 95 % for the
+        noise. Of one user at most ``max_rows_per_user`` rows count, so heavy users weigh less than in all
+        rows. Public items count as covered, and rows of excluded items do not count.
+
+        Raises:
+            InvalidParameterError: If the release has no numbers of the rest.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, "tea") for user in range(900)] + [(user, f"own {user}") for user in range(300)]
+            >>> release = dpsel.select_partitions(
+            ...     rows, privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6), max_items_per_user=2, rest=0.1
+            ... )
+            >>> release.coverage["users"].low > 0.9
+            True
+        """
+        from dpsel.release._rest import coverage_of
+
+        return coverage_of(self.report)
 
     def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
         """Return by how much the column ``users`` or ``rows`` may be off.

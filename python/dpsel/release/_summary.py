@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel.release._look import limit_within
+from dpsel.release._rest import rest_lines
 from dpsel.release._wording import (
     chosen_mechanism,
     describe_guarantee,
@@ -74,7 +75,7 @@ def selection_lines(report: Mapping[str, Any]) -> list[str]:
             f"{counts['count']}: noise of standard deviation {counts['scale']:.4g}, "
             f"within {counts['half_width']:.4g} with 95 %; {describe_limit(counts)}"
         )
-    return lines
+    return [*lines, *rest_lines(report)]
 
 
 def _rule(report: Mapping[str, Any]) -> str:

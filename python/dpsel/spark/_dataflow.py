@@ -10,6 +10,7 @@
     blocks -> WeighBlocks -> driver, and blocks; each later scored round, now and then by way of a shuffle
     kept -> Count -> shuffle by item -> Total -> driver
     kept -> CountReleased -> shuffle by item -> NoisyCounts -> driver
+    kept -> CountRest -> driver, which adds noise
     kept -> FilterCandidates -> shuffle by item, with released items -> FalsePositives -> driver
     rows -> Name -> shuffle of released items -> driver
 
@@ -258,6 +259,12 @@ class Dataflow:
             count = _tasks.CountReleased(self._sealed, self._num_buckets, shared)
             counts = _packed.together(_packed.made(_packed.of_users(contributions), count))
             return _packed.collected(counts.mapInArrow(_tasks.NoisyCounts(self._sealed), _PACKED))
+
+    def rest(self, contributions: Any, listed: _core.ExchangePacked) -> _core.ExchangePacked:
+        """Sum up what a list covers of all that users hold; the packed sums get their noise in `publish`."""
+        with self._shared(listed) as shared:
+            count = _tasks.CountRest(self._sealed, shared)
+            return _packed.collected(_packed.of_users(contributions).mapInArrow(count, _PACKED))
 
     def names(self, released: _core.ExchangePacked) -> list[Any]:
         """Look the items of a released set up in the table; return batches of digest and item columns."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpsel.release import Release, Report, TopKRelease
+    from dpsel.release._rest import Covered, RestNumbers
 
 __all__ = ["SparkRelease", "SparkTopKRelease"]
 
@@ -87,6 +88,16 @@ class SparkRelease(_OnDriver["Release"]):
     """
 
     __slots__ = ()
+
+    @property
+    def rest(self) -> RestNumbers:
+        """The noisy numbers of what the list covers, as [`Release.rest`][dpsel.Release.rest]."""
+        return self._local.rest
+
+    @property
+    def coverage(self) -> dict[str, Covered]:
+        """How much the list covers, as [`Release.coverage`][dpsel.Release.coverage]."""
+        return self._local.coverage
 
 
 class SparkTopKRelease(_OnDriver["TopKRelease"]):

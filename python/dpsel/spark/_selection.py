@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from dpsel.accounting import Counts, Privacy, Quantile
+    from dpsel.accounting import Counts, Privacy, Quantile, Rest
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.spark._dataflow import Dataflow
     from dpsel.spark._encryption import Unencrypted
@@ -40,6 +40,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     mechanism: SelectionMechanism | str = "auto",
     with_weights: bool = False,
     counts: float | Counts | None = None,
+    rest: float | Rest | None = None,
     public_items: Iterable[Any] | None = None,
     exclude: Iterable[Any] | None = None,
     min_users: int = 1,
@@ -75,6 +76,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         counts: Also return the noisy number of users or rows of each released item, as for
             [`select_partitions`][dpsel.select_partitions]. All items that a user holds count, so the rows are
             looked at once more.
+        rest: Also publish noisy numbers of what the list covers, as for
+            [`select_partitions`][dpsel.select_partitions]. The rows are looked at once more.
         public_items: Items that come out in any case, as for
             [`select_partitions`][dpsel.select_partitions]: a list on the driver, or a Spark DataFrame with
             the item columns, which is brought there.
@@ -119,6 +122,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         tokenizer=tokenizer,
         with_weights=with_weights,
         counts=counts,
+        rest=rest,
         beyond_memory=True,
         min_users=min_users,
         lists=lists,
@@ -165,19 +169,18 @@ def _run(
     with cluster.dataflow(selection.job, steps) as flow:
         with flow.contributions(selection.unread, looks=selection.sizes is not None) as contributions:
             public = selection.counted_public
-            with flow.without(contributions, public) as rest:
-                selection = _looked(flow, selection, rest)
-                released = flow.selected(rest)
+            with flow.without(contributions, public) as others:
+                selection = _looked(flow, selection, others)
+                released = flow.selected(others)
             steps.end_rounds()
-            looks_up, numbers = selection.looks_up(schema), None
+            looks_up, numbers, rest = selection.looks_up(schema), None, None
             known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
-            if selection.is_counted:
+            if selection.is_counted or selection.has_rest:
                 is_known = looks_up and not len(public)  # Then one join serves names and numbers.
-                counted = (
-                    known if is_known else flow.released_set(contributions, released.followed_by(public))
-                )
-                numbers = flow.noisy_counts(contributions, counted)
-        made = selection.publish(flow.names(known), released, numbers, schema, reason)
+                listed = known if is_known else flow.released_set(contributions, released.followed_by(public))
+                numbers = flow.noisy_counts(contributions, listed) if selection.is_counted else None
+                rest = flow.rest(contributions, listed) if selection.has_rest else None
+        made = selection.publish(flow.names(known), released, numbers, rest, schema, reason)
     steps.end()
     return made
 

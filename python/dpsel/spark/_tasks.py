@@ -24,6 +24,7 @@ __all__ = [
     "BlockUsers",
     "Count",
     "CountReleased",
+    "CountRest",
     "Encode",
     "FalsePositives",
     "FilterCandidates",
@@ -236,6 +237,17 @@ class CountReleased(_Task):
     def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
         """Return the compiled task."""
         return job.count_released(self.num_buckets, _value(self.released))
+
+
+@dataclass(frozen=True)
+class CountRest(_Task):
+    """Sum up what a list covers, with all items of each user."""
+
+    listed: Any = field(repr=False)
+
+    def start(self, job: _core.ExchangeJob) -> _core.ExchangeTask:
+        """Return the compiled task."""
+        return job.count_rest(_value(self.listed))
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ pub(crate) fn composed_privacy(
 #[pyfunction]
 pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
     guarded(|| match Report::from_json(report_json)?.enforced {
-        Enforced::Select(Calibrated { request, look: None, calibration }) => {
+        Enforced::Select(Calibrated { request, look: None, calibration, .. }) => {
             let part = calibration.gaussian_part(request.kept_items()?);
             Ok(part.map(|part| (part.mu, part.delta)))
         }

@@ -1,15 +1,17 @@
 //! What users hold, kept from before the selection, and the noisy numbers of users or rows of the released items.
 
+use std::ops::Range;
+
+use dpsel_exact::Result;
 use dpsel_exact::noise::{NoisyThreshold, Threshold};
-use dpsel_exact::numeric::UNIT;
-use dpsel_exact::numeric::widths::codes;
+use dpsel_exact::numeric::widths::{clipped, codes};
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
-use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{Contributions, ItemCode};
 use dpsel_rows::runtime::{Control, parallel};
 
 use super::limit::{CountLimit, capped};
-use super::noise::CountNoise;
+use super::noise::{CountNoise, rounded};
+use super::rest::{RestNoise, RestSums};
 
 /// An item whose users are counted: its digest, and its code if some user holds it.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +28,6 @@ pub(crate) struct Holdings {
     items: Vec<u32>,
     /// The number of rows of each of them, as far as they count; 1 each where users are counted.
     rows: Option<Vec<u32>>,
-    limit: CountLimit,
     codes: usize,
 }
 
@@ -37,21 +38,20 @@ const NOT_COUNTED: u32 = u32::MAX;
 const STAGE: &str = "counting the users or rows of released items";
 
 impl Holdings {
-    /// Keep the items of all users, each once, and the number of its rows if they are counted.
+    /// Keep the items of all users, each once, and the number of its rows if more than one of them may count.
     ///
     /// # Errors
     /// The limit of memory.
-    pub(crate) fn of(contributions: &Contributions, limit: CountLimit, control: &Control) -> Result<Self> {
+    pub(crate) fn of(contributions: &Contributions, most_rows: u32, control: &Control) -> Result<Self> {
         let held: usize = contributions.lens.iter().map(|len| *len as usize).sum();
-        let counts_rows = limit.most_rows() > 1;
+        let counts_rows = most_rows > 1;
         let users = contributions.lens.len();
-        control.charge_memory(Self::bytes(limit, users, held) as u64, STAGE)?;
+        control.charge_memory(Self::bytes(most_rows, users, held) as u64, STAGE)?;
         let mut made = Self {
             starts: Vec::with_capacity(users),
             lens: Vec::with_capacity(users),
             items: Vec::with_capacity(held),
             rows: counts_rows.then(|| Vec::with_capacity(held)),
-            limit,
             codes: contributions.vocabulary.code_bound(),
         };
         contributions.items_by_user().for_each(|items| made.push(items));
@@ -59,8 +59,8 @@ impl Holdings {
     }
 
     /// Bytes of what so many users hold, at most.
-    pub(crate) fn bytes(limit: CountLimit, users: usize, held: usize) -> usize {
-        let each = size_of::<u32>() * if limit.most_rows() > 1 { 2 } else { 1 };
+    pub(crate) fn bytes(most_rows: u32, users: usize, held: usize) -> usize {
+        let each = size_of::<u32>() * if most_rows > 1 { 2 } else { 1 };
         held * each + users * (size_of::<usize>() + size_of::<u32>())
     }
 
@@ -75,7 +75,7 @@ impl Holdings {
         for of_item in rows.chunk_by(|a, b| a == b) {
             self.items.push(of_item[0]);
             if let Some(rows) = &mut self.rows {
-                rows.push(self.limit.rows(of_item.len()));
+                rows.push(clipped(of_item.len() as u64));
             }
         }
         self.starts.push(before);
@@ -89,7 +89,7 @@ impl Holdings {
     /// The noise of an item depends on the key and its digest alone.
     ///
     /// # Errors
-    /// Interruption; the limit of memory; [`Error::Internal`] for noise that was made for another limit.
+    /// Interruption; the limit of memory.
     pub(crate) fn noisy_counts(
         &self,
         items: &[CountedItem],
@@ -97,33 +97,22 @@ impl Holdings {
         key: &ReleaseKey,
         control: &Control,
     ) -> Result<Vec<i64>> {
-        if noise.limit() != self.limit {
-            return Err(Error::Internal("the noise of counts is that of another limit"));
-        }
-        let sums = self.sums(items, control)?;
+        let sums = self.sums(items, noise.limit(), control)?;
         control.check()?;
         let sums = items.iter().zip(sums).map(|(item, sum)| (item.digest, sum));
         Ok(noise.noisy_counts(sums, key))
     }
 
     /// The sum of what all users add to each item, in grid steps.
-    fn sums(&self, items: &[CountedItem], control: &Control) -> Result<Vec<u64>> {
+    fn sums(&self, items: &[CountedItem], limit: CountLimit, control: &Control) -> Result<Vec<u64>> {
         let held = self.items.len();
         let threads = parallel::threads_for(held, control).min(held / LEAST_ROWS / items.len().max(1)).max(1);
-        let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
         let bytes = Self::bytes_of_sums(self.codes, items.len(), held);
         control.charge_memory(bytes as u64, STAGE)?;
-        let mut places = vec![NOT_COUNTED; self.codes];
-        for (place, item) in (0_u32..).zip(items) {
-            if let Some(code) = item.code {
-                places[code.index()] = place;
-            }
-        }
-        let starts = std::iter::once(0).chain(ends.iter().copied());
-        let ranges = starts.zip(&ends).map(|(start, end)| start..*end).collect();
-        let parts = parallel::map(threads, ranges, |users: std::ops::Range<usize>| {
+        let places = self.places(items);
+        let parts = parallel::map(threads, self.ranges(threads), |users: Range<usize>| {
             let mut sums = vec![0_u64; items.len()];
-            users.for_each(|user| self.add(user, &places, &mut sums));
+            users.for_each(|user| self.add(user, &places, limit, &mut sums));
             sums
         });
         let mut sums = vec![0_u64; items.len()];
@@ -134,13 +123,66 @@ impl Holdings {
         Ok(sums)
     }
 
-    /// Add one user to the sums of the counted items that it holds.
-    fn add(&self, user: usize, places: &[u32], sums: &mut [u64]) {
+    /// How many users have all, some or none of their items among these, and their rows, as far as they count.
+    ///
+    /// # Errors
+    /// Interruption; the limit of memory.
+    pub(crate) fn rest(
+        &self,
+        items: &[CountedItem],
+        noise: &RestNoise,
+        control: &Control,
+    ) -> Result<RestSums> {
+        let threads = parallel::threads_for(self.items.len(), control);
+        let bytes = (self.codes * size_of::<u32>()) as u64;
+        control.charge_memory(bytes, STAGE)?;
+        let places = self.places(items);
+        let parts = parallel::map(threads, self.ranges(threads), |users: Range<usize>| {
+            let mut sums = noise.sums();
+            users.for_each(|user| {
+                sums.add(self.held(user, &places).map(|(place, rows)| (place != NOT_COUNTED, rows as usize)));
+            });
+            sums
+        });
+        let mut sums = noise.sums();
+        for part in &parts {
+            sums.add_sums(part);
+        }
+        control.release_memory(bytes);
+        control.check()?;
+        Ok(sums)
+    }
+
+    /// The place of each code in the list of counted items.
+    fn places(&self, items: &[CountedItem]) -> Vec<u32> {
+        let mut places = vec![NOT_COUNTED; self.codes];
+        for (place, item) in (0_u32..).zip(items) {
+            if let Some(code) = item.code {
+                places[code.index()] = place;
+            }
+        }
+        places
+    }
+
+    /// The users of each thread.
+    fn ranges(&self, threads: usize) -> Vec<Range<usize>> {
+        let ends = parallel::balanced_ends(self.lens.iter().copied(), threads);
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        starts.zip(&ends).map(|(start, end)| start..*end).collect()
+    }
+
+    /// The place and the number of rows of each item of a user.
+    fn held(&self, user: usize, places: &[u32]) -> impl Iterator<Item = (u32, u32)> + Clone {
         let held = self.starts[user]..self.starts[user] + self.lens[user] as usize;
-        let rows = |at: usize| self.rows.as_ref().map_or(1, |rows| rows[at]);
-        let counted = held.map(|at| (places[self.items[at] as usize], rows(at)));
-        let counted = counted.filter(|(place, _)| *place != NOT_COUNTED);
-        self.limit.each_addition(counted, |place, more| {
+        // Otherwise: users are counted, each once.
+        held.map(|at| (places[self.items[at] as usize], self.rows.as_ref().map_or(1, |rows| rows[at])))
+    }
+
+    /// Add one user to the sums of the counted items that it holds.
+    fn add(&self, user: usize, places: &[u32], limit: CountLimit, sums: &mut [u64]) {
+        let counted = self.held(user, places).filter(|(place, _)| *place != NOT_COUNTED);
+        let counted = counted.map(|(place, rows)| (place, limit.rows(rows as usize)));
+        limit.each_addition(counted, |place, more| {
             let sum = &mut sums[place as usize];
             *sum = sum.saturating_add(more);
         });
@@ -160,15 +202,10 @@ impl CountNoise {
     }
 }
 
-/// A noisy number in grid steps to the nearest whole number.
-#[expect(clippy::cast_possible_truncation, reason = "a 2^30th of an i64")]
-fn rounded(steps: i64) -> i64 {
-    (i128::from(steps) + i128::from(UNIT / 2)).div_euclid(i128::from(UNIT)) as i64
-}
-
 #[cfg(test)]
 mod tests {
     use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::numeric::UNIT;
     use dpsel_rows::contributions::RowOrder;
     use dpsel_rows::contributions::testing::grouped;
     use proptest::prelude::*;
@@ -197,24 +234,20 @@ mod tests {
     }
 
     /// The items of the rows, all of them counted, and what users hold.
-    fn all(
-        rows: &[(u64, u64)],
-        key: &ReleaseKey,
-        (most_items, most): (u64, Option<u32>),
-    ) -> (Vec<CountedItem>, Holdings) {
+    fn all(rows: &[(u64, u64)], key: &ReleaseKey, most: Option<u32>) -> (Vec<CountedItem>, Holdings) {
         let made = counted(rows, key, most);
         let digests = made.vocabulary.digests();
         let counted = |code| CountedItem { digest: digests.get(code), code: Some(code) };
         let control = Control::new(None, None);
         let mut items: Vec<CountedItem> = codes_of(&made).into_iter().map(counted).collect();
         items.sort_unstable_by_key(|item| item.digest.0);
-        (items, Holdings::of(&made, limit(most_items, most), &control).unwrap())
+        (items, Holdings::of(&made, limit(1, most).most_rows(), &control).unwrap())
     }
 
     /// The sums of all items, in ascending order.
     fn sums(rows: &[(u64, u64)], items: u64, most: Option<u32>) -> Vec<u64> {
-        let (counted, holdings) = all(rows, &key(1), (items, most));
-        let mut sums = holdings.sums(&counted, &Control::new(None, None)).unwrap();
+        let (counted, holdings) = all(rows, &key(1), most);
+        let mut sums = holdings.sums(&counted, limit(items, most), &Control::new(None, None)).unwrap();
         sums.sort_unstable();
         sums
     }
@@ -249,7 +282,7 @@ mod tests {
             // One user has a row many times over.
             let many = rows.iter().find(|(user, _)| *user == 3).copied();
             let rows: Vec<(u64, u64)> = rows.into_iter().chain(many.into_iter().cycle().take(again)).collect();
-            let (counted_items, holdings) = all(&rows, &key(2), (items, most));
+            let (counted_items, holdings) = all(&rows, &key(2), most);
             let others: Vec<(u64, u64)> = rows.iter().copied().filter(|(user, _)| *user != 3).collect();
             let without = counted(&others, &key(2), most);
             let digests = without.vocabulary.digests();
@@ -258,9 +291,9 @@ mod tests {
             let fewer: Vec<CountedItem> =
                 counted_items.iter().map(|item| CountedItem { code: code(item.digest), ..*item }).collect();
             let control = Control::new(None, None);
-            let without = Holdings::of(&without, limit(items, most), &control).unwrap();
-            let before = without.sums(&fewer, &control).unwrap();
-            let after = holdings.sums(&counted_items, &control).unwrap();
+            let without = Holdings::of(&without, limit(items, most).most_rows(), &control).unwrap();
+            let before = without.sums(&fewer, limit(items, most), &control).unwrap();
+            let after = holdings.sums(&counted_items, limit(items, most), &control).unwrap();
             let moved = before.iter().zip(&after).map(|(before, after)| {
                 u128::from(after.checked_sub(*before).expect("no count falls"))
             });
@@ -279,7 +312,7 @@ mod tests {
         };
         let noise = CountNoise::new(0.01, &asked(2), Paid::Apart).unwrap();
         let rows: Vec<(u64, u64)> = (0..400).map(|n| (n / 2, n % 2)).collect();
-        let (mut counted, holdings) = all(&rows, &key(3), (2, None));
+        let (mut counted, holdings) = all(&rows, &key(3), None);
         let control = Control::new(None, None);
         let of = |items: &[CountedItem]| holdings.noisy_counts(items, &noise, &key(3), &control).unwrap();
         let first = of(&counted);
@@ -290,15 +323,13 @@ mod tests {
         assert!(first.iter().all(|users| *users != 200) && second[2] != 0);
         let other = holdings.noisy_counts(&counted, &noise, &key(4), &control).unwrap();
         assert_ne!(other, second);
-        let small = CountNoise::new(0.01, &asked(1), Paid::Apart).unwrap();
-        assert!(holdings.noisy_counts(&counted, &small, &key(3), &control).is_err());
     }
 
     #[test]
     fn sums_never_begin_anew_and_end_where_noise_still_fits() {
-        let (_, holdings) = all(&[(1, 1), (1, 1)], &key(1), (1, Some(9)));
+        let (_, holdings) = all(&[(1, 1), (1, 1)], &key(1), Some(9));
         let mut sums = vec![u64::MAX - 3];
-        holdings.add(0, &vec![0; holdings.codes], &mut sums);
+        holdings.add(0, &vec![0; holdings.codes], limit(1, Some(9)), &mut sums);
         assert_eq!(sums, [u64::MAX]);
         let asked = CountedUsers {
             share: 0.2,

@@ -7,7 +7,11 @@
 mod holdings;
 mod limit;
 mod noise;
+mod numbers;
+mod rest;
 
 pub(crate) use holdings::{CountedItem, Holdings};
 pub use limit::CountLimit;
 pub use noise::{CountNoise, CountedUsers, Paid, ROWS_COLUMN, USERS_COLUMN};
+pub use numbers::{NumberNoise, NumbersAsked};
+pub use rest::{PublishedRest, Rest, RestNoise, RestSums};

@@ -7,6 +7,7 @@ use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::limit::CountLimit;
+use dpsel_exact::numeric::UNIT;
 
 /// Counts of the users of released items, or of their rows, as a request asks for them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -136,8 +137,19 @@ pub struct CountNoise {
     pub paid: Paid,
 }
 
-/// The upper 2.5 % point of a standard normal, rounded up.
-const TWO_SIDED: f64 = 1.959_963_984_540_055;
+/// Half the width of an interval that holds one number with 95 %.
+pub(super) struct HalfWidth;
+
+impl HalfWidth {
+    /// The upper 2.5 % point of a standard normal, rounded up.
+    pub(super) const TWO_SIDED: f64 = 1.959_963_984_540_055;
+
+    /// Of noise of this standard deviation. Rounding to whole numbers is included.
+    pub(super) fn of(sigma: f64) -> f64 {
+        add_up(mul_up(Self::TWO_SIDED, sigma), 0.5)
+    }
+}
+
 /// Noise of a larger standard deviation need not fit an `i64` of grid steps.
 const LARGEST: f64 = (1_u64 << 28) as f64;
 /// Codes of items: the most items that one user may hold.
@@ -146,7 +158,7 @@ const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 impl CountNoise {
     /// What mends a request whose numbers would have too much noise.
     pub(crate) const TOO_NOISY: &str =
-        "raise share, epsilon or rho, or lower max_counted_items or max_rows_per_item";
+        "raise share, epsilon or rho, or lower max_counted_items, max_rows_per_item or max_rows_per_user";
 
     /// The noise whose means one user moves by at most `mu` standard deviations.
     ///
@@ -156,14 +168,8 @@ impl CountNoise {
     /// # Errors
     /// [`Error::Calibration`] if the noise is too large for the integers of counts.
     pub fn new(mu: f64, asked: &CountedUsers, paid: Paid) -> Result<Self> {
-        let sigma = div_up(norm_up(asked.limit()), mu);
-        if !(sigma > 0.0 && sigma < LARGEST) {
-            return Err(Error::Calibration {
-                what: "counts= with noise of a standard deviation below 2^28 = 268,435,456".into(),
-                fix: Self::TOO_NOISY,
-            });
-        }
-        let half_width = add_up(mul_up(TWO_SIDED, sigma), 0.5);
+        let sigma = scale_of(norm_up(asked.limit()), mu, "counts=")?;
+        let half_width = HalfWidth::of(sigma);
         let CountedUsers { max_counted_items, max_rows_per_item, .. } = *asked;
         Ok(Self { noise: Noise::Gaussian { sigma }, half_width, max_counted_items, max_rows_per_item, paid })
     }
@@ -191,9 +197,36 @@ impl CountNoise {
     /// whole number within 14 standard deviations is exact up to 2^-128.
     #[must_use]
     pub fn slack(&self) -> f64 {
-        let values = add_up(mul_up(28.0, self.sigma()), 4.0);
-        mul_up(mul_up(values, ALL_ITEMS), 1.0 / 2_f64.powi(128))
+        mul_up(ALL_ITEMS, slack_of_values(self.sigma()))
     }
+}
+
+/// The standard deviation with which one user, who moves sums by `norm`, moves means by `mu` deviations at most.
+///
+/// # Errors
+/// [`Error::Calibration`] if it is too large for the integers of counts.
+pub(super) fn scale_of(norm: f64, mu: f64, option: &str) -> Result<f64> {
+    let sigma = div_up(norm, mu);
+    // A distance that is no number, rounded down, is below 0, and its noise would be too small.
+    if mu > 0.0 && sigma > 0.0 && sigma < LARGEST {
+        return Ok(sigma);
+    }
+    Err(Error::Calibration {
+        what: format!("{option} with noise of a standard deviation below 2^28 = 268,435,456"),
+        fix: CountNoise::TOO_NOISY,
+    })
+}
+
+/// Upper bound of the total variation between one published number and exact noise: each whole number within 14 standard
+/// deviations is exact up to 2^-128.
+pub(super) fn slack_of_values(sigma: f64) -> f64 {
+    mul_up(add_up(mul_up(28.0, sigma), 4.0), 1.0 / 2_f64.powi(128))
+}
+
+/// A noisy number in grid steps to the nearest whole number.
+#[expect(clippy::cast_possible_truncation, reason = "a 2^30th of an i64")]
+pub(super) fn rounded(steps: i64) -> i64 {
+    (i128::from(steps) + i128::from(UNIT / 2)).div_euclid(i128::from(UNIT)) as i64
 }
 
 /// The most by which one user moves the sums, in the L2 norm, rounded up.

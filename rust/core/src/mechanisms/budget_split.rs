@@ -11,7 +11,7 @@ use dpsel_exact::{Error, Result};
 
 use super::ReleaseStep;
 use super::shared::requirements::{TOO_FINE, value_slack, with_reserve};
-use crate::counting::{CountNoise, CountedUsers, Paid};
+use crate::counting::{CountNoise, NumbersAsked, Paid};
 use crate::rounds::{Calibration, Rule};
 
 /// The most items whose decisions one user can change: the number of codes.
@@ -29,32 +29,32 @@ const ALL_ITEMS: f64 = (1_u64 << 32) as f64;
 pub(super) fn apart(
     privacy: Privacy,
     bound: L0Bound,
-    counts: &CountedUsers,
+    asked: &NumbersAsked,
     calibrate: impl Fn(Privacy) -> Result<Calibration>,
 ) -> Result<Calibration> {
-    counts.validate()?;
+    asked.validate()?;
     match privacy.validate()? {
-        Privacy::PureDp { .. } => Err(no_pure_counts()),
+        Privacy::PureDp { .. } => Err(no_pure_numbers(asked)),
         Privacy::ApproxDp { epsilon, delta } => {
-            let of_counts = (part(epsilon, counts)?, part(delta, counts)?);
-            let left = |all, spent| rest(all, spent);
+            let of_counts = (part(epsilon, asked)?, part(delta, asked)?);
+            let left = |all, spent| left_of(all, spent, asked);
             let rounds =
                 Privacy::ApproxDp { epsilon: left(epsilon, of_counts.0)?, delta: left(delta, of_counts.1)? };
             let noise = with_reserve(of_counts.1, delta_factor(epsilon), |delta| {
                 let mu = largest_mu(of_counts.0, delta)?;
-                let noise = CountNoise::new(mu, counts, Paid::Apart)?;
+                let noise = asked.noise(mu, Paid::Apart)?;
                 Ok((noise, noise.slack()))
             })?;
-            Ok(calibrate(rounds)?.with_counts(noise))
+            Ok(calibrate(rounds)?.with_numbers(noise))
         }
         Privacy::Zcdp { rho, delta } => {
-            let of_counts = part(rho, counts)?;
+            let of_counts = part(rho, asked)?;
             let mu = sqrt_down(mul_down(2.0, of_counts));
-            let noise = CountNoise::new(mu, counts, Paid::Together)?;
+            let noise = asked.noise(mu, Paid::Together)?;
             with_reserve(delta, 1.0, |left| {
-                let rounds = calibrate(Privacy::Zcdp { rho: rest(rho, of_counts)?, delta: left })?;
+                let rounds = calibrate(Privacy::Zcdp { rho: left_of(rho, of_counts, asked)?, delta: left })?;
                 let slack = add_up(rounds_slack(&rounds, bound), noise.slack());
-                Ok((rounds.with_counts(noise), slack))
+                Ok((rounds.with_numbers(noise), slack))
             })
         }
     }
@@ -71,28 +71,28 @@ pub(super) fn apart(
 pub(super) fn one_more_round(
     privacy: Privacy,
     bound: L0Bound,
-    counts: &CountedUsers,
+    asked: &NumbersAsked,
     calibrate: impl Fn(Privacy) -> Result<Calibration>,
 ) -> Result<Calibration> {
     let Privacy::ApproxDp { epsilon, delta } = privacy.validate()? else {
-        return apart(privacy, bound, counts, calibrate);
+        return apart(privacy, bound, asked, calibrate);
     };
-    counts.validate()?;
+    asked.validate()?;
     let divided = |delta: f64, of_thresholds: f64| {
         let thresholds = mul_down(delta, of_thresholds);
         let (total, spent) = (Interval::point(delta), Interval::point(thresholds));
         let mu = largest_mu(epsilon, ((total - spent) / (Interval::ONE - spent)).lo())?;
-        let rho = mul_down(0.5, mul_down(mul_down(mu, mu), sub_down(1.0, counts.share)));
-        Ok((calibrate(Privacy::Zcdp { rho, delta: thresholds })?, mul_down(mu, sqrt_down(counts.share))))
+        let rho = mul_down(0.5, mul_down(mul_down(mu, mu), sub_down(1.0, asked.share())));
+        Ok((calibrate(Privacy::Zcdp { rho, delta: thresholds })?, mul_down(mu, sqrt_down(asked.share()))))
     };
     // Otherwise: a division without a calibration, or without a threshold, is never the best.
     let last = |of: f64| divided(delta, of).ok().and_then(last_threshold).unwrap_or(f64::INFINITY);
     let best = minimise(last, 0.1, 0.7, 4, 6);
     with_reserve(delta, delta_factor(epsilon), |left| {
         let (rounds, mu) = divided(left, best)?;
-        let noise = CountNoise::new(mu, counts, Paid::Together)?;
+        let noise = asked.noise(mu, Paid::Together)?;
         let slack = add_up(rounds_slack(&rounds, bound), noise.slack());
-        Ok((rounds.with_counts(noise), slack))
+        Ok((rounds.with_numbers(noise), slack))
     })
 }
 
@@ -104,12 +104,12 @@ pub(super) fn of_step(
     step: ReleaseStep,
     privacy: Privacy,
     bound: L0Bound,
-    counts: &CountedUsers,
+    asked: &NumbersAsked,
     calibrate: impl Fn(Privacy) -> Result<Calibration>,
 ) -> Result<Calibration> {
     match step {
-        ReleaseStep::Noise => one_more_round(privacy, bound, counts, calibrate),
-        ReleaseStep::Curve => apart(privacy, bound, counts, calibrate),
+        ReleaseStep::Noise => one_more_round(privacy, bound, asked, calibrate),
+        ReleaseStep::Curve => apart(privacy, bound, asked, calibrate),
     }
 }
 
@@ -117,16 +117,27 @@ pub(super) fn of_step(
 /// calibration without them, the mechanism is not.
 ///
 /// `alone` is the calibration without counts, for the whole budget.
-pub(crate) fn blamed(error: Error, alone: impl FnOnce() -> Result<Calibration>) -> Error {
+pub(crate) fn blamed(
+    error: Error,
+    asked: &NumbersAsked,
+    alone: impl FnOnce() -> Result<Calibration>,
+) -> Error {
     let Error::Calibration { fix, .. } = error else { return error };
     match (alone(), fix) {
         (Err(without), _) => without,
         (Ok(_), CountNoise::TOO_NOISY) => error,
         (Ok(_), TOO_FINE) => Error::Calibration {
-            what: "counts= at an epsilon this large, because their noise has a precision of 128 bits".into(),
-            fix: "lower epsilon, raise delta, or leave counts= out",
+            what: format!(
+                "{} at an epsilon this large, because their noise has a precision of 128 bits",
+                asked.options()
+            ),
+            fix: if asked.rest.is_some() {
+                "lower epsilon, raise delta, or leave rest= out, and counts="
+            } else {
+                "lower epsilon, raise delta, or leave counts= out"
+            },
         },
-        (Ok(_), _) => nothing_left(),
+        (Ok(_), _) => nothing_left(asked),
     }
 }
 
@@ -154,31 +165,32 @@ pub(super) fn delta_factor(epsilon: f64) -> f64 {
 }
 
 /// The part of a number that counts take.
-fn part(whole: f64, counts: &CountedUsers) -> Result<f64> {
-    let part = mul_down(whole, counts.share);
-    if part > 0.0 { Ok(part) } else { Err(no_part()) }
+fn part(whole: f64, asked: &NumbersAsked) -> Result<f64> {
+    let part = mul_down(whole, asked.share());
+    if part > 0.0 { Ok(part) } else { Err(no_part(asked)) }
 }
 
 /// What is left of a number.
-fn rest(whole: f64, spent: f64) -> Result<f64> {
+fn left_of(whole: f64, spent: f64, asked: &NumbersAsked) -> Result<f64> {
     let left = sub_down(whole, spent);
-    if left > 0.0 { Ok(left) } else { Err(nothing_left()) }
+    if left > 0.0 { Ok(left) } else { Err(nothing_left(asked)) }
 }
 
-fn nothing_left() -> Error {
+fn nothing_left(asked: &NumbersAsked) -> Error {
     Error::Calibration {
-        what: "the items with what counts= leaves of the budget".into(),
+        what: format!("the items with what {} leaves of the budget", asked.options()),
         fix: "lower share, or raise epsilon or rho",
     }
 }
 
-fn no_part() -> Error {
-    Error::Calibration { what: "counts= with no part of the budget".into(), fix: CountNoise::TOO_NOISY }
+fn no_part(asked: &NumbersAsked) -> Error {
+    let what = format!("{} with no part of the budget", asked.options());
+    Error::Calibration { what, fix: CountNoise::TOO_NOISY }
 }
 
-fn no_pure_counts() -> Error {
+fn no_pure_numbers(asked: &NumbersAsked) -> Error {
     Error::Incompatible {
-        what: "counts= adds Gaussian noise, which has no guarantee under PureDP".into(),
+        what: format!("{} adds Gaussian noise, which has no guarantee under PureDP", asked.options()),
         fix: "use ApproxDP(epsilon=..., delta=...) or ZCDP(rho=..., delta=...)",
     }
 }
@@ -188,6 +200,7 @@ mod tests {
     use dpsel_exact::accounting::gaussian::delta_upper;
 
     use super::*;
+    use crate::counting::{CountedUsers, Rest};
     use crate::mechanisms::{
         CountGaussian, CountLaplace, Mechanism, OneItem, PolicyGaussian, Sips, UnitGreedy, WeightedGaussian,
     };
@@ -198,8 +211,10 @@ mod tests {
         L0Bound::new(items).unwrap()
     }
 
-    fn counts(share: f64, items: u64) -> CountedUsers {
-        CountedUsers { share, max_counted_items: bound(items), nonnegative: false, max_rows_per_item: None }
+    fn counts(share: f64, items: u64) -> NumbersAsked {
+        let max_counted_items = bound(items);
+        let counts = CountedUsers { share, max_counted_items, nonnegative: false, max_rows_per_item: None };
+        NumbersAsked { counts: Some(counts), rest: None }
     }
 
     fn approx(epsilon: f64, delta: f64) -> Privacy {
@@ -282,6 +297,55 @@ mod tests {
         apart(approx(epsilon, delta), bound(1), &counts(0.25, 1), one_item).unwrap();
         let Some(Privacy::ApproxDp { epsilon, delta }) = seen.take().pop() else { panic!("approximate DP") };
         assert!(epsilon <= 1.5 && epsilon > 1.499_999 && delta <= 0.75e-5 && delta > 0.749_999e-5);
+    }
+
+    /// Counts and the rest, or the rest alone.
+    fn with_rest(counts_share: Option<f64>, share: f64, rows: Option<u32>) -> NumbersAsked {
+        let rest = Some(Rest { share, max_rows_per_user: rows });
+        NumbersAsked { counts: counts_share.and_then(|share| counts(share, 7).counts), rest }
+    }
+
+    #[test]
+    fn the_rest_is_more_coordinates_in_the_same_budget() {
+        let asked = [
+            (with_rest(None, 0.02, Some(30)), 0.02),
+            (with_rest(Some(0.2), 0.02, None), 0.22),
+            (with_rest(Some(0.4), 0.5, Some(3)), 0.9),
+        ];
+        let (epsilon, delta, rho) = (1.0, 1e-5, 0.1);
+        for ((asked, share), mechanism) in
+            asked.into_iter().flat_map(|asked| gaussian().map(|each| (asked, each)))
+        {
+            let squares = |found: &Calibration| found.numbers().mus().map(|mu| mu * mu).sum::<f64>();
+            let found = mechanism.calibrate_beside(approx(epsilon, delta), bound(30), &asked).unwrap();
+            let part = found.gaussian_part(bound(30)).unwrap();
+            let total = part.delta + (1.0 - part.delta) * delta_upper(epsilon, part.mu);
+            assert!(total <= delta && total > 0.98 * delta, "{total}");
+            assert!((squares(&found) / (part.mu * part.mu) - share).abs() < 1e-6);
+            let found = mechanism.calibrate_beside(Privacy::Zcdp { rho, delta }, bound(30), &asked).unwrap();
+            assert!((squares(&found) / 2.0 / rho - share).abs() < 1e-9);
+            let part = found.gaussian_part(bound(30)).unwrap();
+            assert!(part.mu * part.mu / 2.0 <= rho * (1.0 + 1e-12));
+        }
+        let found = CountLaplace {}.calibrate_beside(approx(2.0, 1e-5), bound(9), &asked[2].0).unwrap();
+        let noise = found.numbers();
+        assert_eq!(noise.paid(), Some(Paid::Apart));
+        let mu = noise.mus().map(|mu| mu * mu).sum::<f64>().sqrt();
+        let spent = delta_upper(0.9 * 2.0, mu * (1.0 - 1e-12));
+        assert!(spent <= 0.9e-5 && spent > 0.99 * 0.9e-5, "{spent}");
+    }
+
+    #[test]
+    fn errors_name_what_was_asked_for() {
+        let said = |privacy, asked| {
+            CountGaussian {}.calibrate_beside(privacy, bound(3), &asked).unwrap_err().to_string()
+        };
+        let pure = Privacy::PureDp { epsilon: 1.0 };
+        assert!(said(pure, with_rest(None, 0.02, None)).contains("rest= adds Gaussian noise"));
+        assert!(said(pure, with_rest(Some(0.2), 0.02, None)).contains("counts= and rest= adds"));
+        let whole = said(approx(1.0, 1e-6), with_rest(Some(0.6), 0.4, None));
+        assert!(whole.contains("take the whole budget"), "{whole}");
+        assert!(said(approx(1.0, 1e-6), with_rest(None, 1e-20, None)).contains("rest="));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::noise::{Noise, Threshold};
 use dpsel_exact::numeric::{Interval, add_up, mul_up};
 
-use crate::counting::CountNoise;
 use crate::rounds::{Calibration, NoiseCheck, Publish, Round, Scoring, UserSize};
 use crate::threshold::calibration::{noise_tail, novel_items_within};
 use dpsel_exact::numeric::UNIT;
@@ -33,9 +32,13 @@ impl Calibration {
     #[must_use]
     pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
         let part = self.part_of_rounds(bound)?;
-        // Counts are one more Gaussian mechanism, on what was released.
-        let Some(counts) = self.counts.as_ref().map(CountNoise::mu) else { return Some(part) };
-        Some(GaussianPart { mu: root_of_squares([part.mu, counts].into_iter()), ..part }).filter(is_usable)
+        let numbers = self.numbers();
+        if numbers.paid().is_none() {
+            return Some(part);
+        }
+        // Numbers are one more Gaussian mechanism, on what was released.
+        let mu = root_of_squares(std::iter::once(part.mu).chain(numbers.mus()));
+        Some(GaussianPart { mu, ..part }).filter(is_usable)
     }
 
     fn part_of_rounds(&self, bound: L0Bound) -> Option<GaussianPart> {

@@ -5,7 +5,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::Calibration;
 
 /// A mechanism of partition selection: it turns a budget into the numbers of its rounds.
@@ -27,22 +27,18 @@ pub trait Mechanism {
     /// [`dpsel_exact::Error::Calibration`] if no finite scale or threshold meets it.
     fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration>;
 
-    /// As [`Mechanism::calibrate`], for rounds and counts of the users of what they release.
+    /// As [`Mechanism::calibrate`], for rounds and numbers about what they release.
     ///
     /// A mechanism without a theorem for both gives them budgets that add up, by `apart`.
     ///
     /// # Contract
-    /// Rounds and counts together satisfy `privacy`, with contributions whose squares add up to at most
-    /// `max_counted_items` for each user, and the noise that the calibration has for counts.
+    /// Rounds and numbers together satisfy `privacy`, with contributions of each user within the norms of `asked`, and the
+    /// noise that the calibration has for numbers.
     ///
     /// # Errors
     /// As [`Mechanism::calibrate`]; [`dpsel_exact::Error::Incompatible`] under pure DP.
-    fn calibrate_beside(
-        &self,
-        privacy: Privacy,
-        bound: L0Bound,
-        counts: &CountedUsers,
-    ) -> Result<Calibration>;
+    fn calibrate_beside(&self, privacy: Privacy, bound: L0Bound, asked: &NumbersAsked)
+    -> Result<Calibration>;
 
     /// The guarantee in words: theorem, source and neighbouring relation.
     fn guarantee(&self) -> Guarantee;

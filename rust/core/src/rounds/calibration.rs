@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Publish, Rule, Scoring};
-use crate::counting::CountNoise;
+use crate::counting::{CountNoise, NumberNoise, RestNoise};
 use crate::weighting::Weighting;
 
 /// The rounds of a calibrated mechanism. It does not depend on data.
@@ -16,19 +16,28 @@ pub struct Calibration {
     /// The noise of the counts of users, if they are published with the items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<CountNoise>,
+    /// The noise of the numbers of what the list covers, if they are published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<RestNoise>,
 }
 
 impl Calibration {
-    /// Rounds whose items are published without counts of their users.
+    /// Rounds whose items are published without numbers.
     #[must_use]
     pub fn of(rounds: Vec<Round>) -> Self {
-        Self { rounds, counts: None }
+        Self { rounds, counts: None, rest: None }
     }
 
-    /// These rounds, and counts with this noise.
+    /// These rounds, and numbers with this noise.
     #[must_use]
-    pub fn with_counts(self, counts: CountNoise) -> Self {
-        Self { counts: Some(counts), ..self }
+    pub fn with_numbers(self, NumberNoise { counts, rest }: NumberNoise) -> Self {
+        Self { counts, rest, ..self }
+    }
+
+    /// The noise of all numbers that are published beside the items.
+    #[must_use]
+    pub fn numbers(&self) -> NumberNoise {
+        NumberNoise { counts: self.counts, rest: self.rest }
     }
 
     /// The rounds and the publication, if all rounds are scored and the last one publishes.
@@ -51,6 +60,9 @@ impl Calibration {
             pairs.flat_map(|(index, (got, want))| got.differences(want, index + 1)).collect();
         if self.counts != expected.counts {
             found.push("the noise of the counts is not what the request calls for".into());
+        }
+        if self.rest != expected.rest {
+            found.push("the noise of the rest is not what the request calls for".into());
         }
         found
     }

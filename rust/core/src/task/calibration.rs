@@ -1,18 +1,19 @@
 //! A request together with the numbers that meet it.
 
-use dpsel_exact::Result;
 use dpsel_exact::accounting::{Cost, Guarantee, L0Bound};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::select::SelectRequest;
 use super::top_k::TopKRequest;
-use crate::counting::Paid;
+use crate::counting::{Paid, PublishedRest, RestNoise, RestSums};
 use crate::look::{FoundLimit, Quantile};
 use crate::mechanisms::Looked;
 use crate::rounds::Calibration;
 use crate::top_k::TopKCalibration;
 
-/// A request and the numbers that meet it. No data goes into them, but for the noisy numbers of a look.
+/// A request and the numbers that meet it. No data goes into them, but for the noisy numbers of a look and of the rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated<R, C> {
     /// The parameters of the caller.
@@ -22,6 +23,17 @@ pub struct Calibrated<R, C> {
     pub look: Option<Look>,
     /// Noise scales, rates and thresholds.
     pub calibration: C,
+    /// The noisy numbers of what the released list covers, if the request asks for them and there is a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<PublishedRest>,
+}
+
+impl<R, C> Calibrated<R, C> {
+    /// Before any data is read.
+    #[must_use]
+    pub fn of(request: R, calibration: C) -> Self {
+        Self { request, look: None, calibration, rest: None }
+    }
 }
 
 /// What a look at the data showed, and what follows from it.
@@ -83,7 +95,22 @@ impl CalibratedSelect {
             }
             (None, None, Some(_)) | (Some(_), _, _) | (None, Some(_), None) => return Ok(None),
         };
-        Ok(Some(Self { request, look, calibration }))
+        Ok(Some(Self { request, look, calibration, rest: None }))
+    }
+
+    /// The same with the noisy numbers of what the released list covers, if the request asks for them.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for numbers that nobody asked for, or none where there should be some.
+    pub(super) fn with_rest(self, sums: Option<RestSums>, key: &ReleaseKey) -> Result<Self> {
+        let rest = match (&self.calibration.rest, sums) {
+            (None, None) => None,
+            (Some(noise), Some(sums)) => Some(noise.published(&sums, key)),
+            (None, Some(_)) | (Some(_), None) => {
+                return Err(Error::Internal("numbers of the rest do not fit the request"));
+            }
+        };
+        Ok(Self { rest, ..self })
     }
 
     /// The most items that a user keeps.
@@ -110,7 +137,7 @@ impl Enforced {
         match self {
             Self::Select(select) => {
                 let of_items = select.request.mechanism.as_mechanism().guarantee();
-                match select.calibration.counts.map(|counts| counts.paid) {
+                match select.calibration.numbers().paid() {
                     Some(Paid::Together) => Guarantee { neighbours: of_items.neighbours, ..Paid::GUARANTEE },
                     Some(Paid::Apart) | None => of_items,
                 }
@@ -130,6 +157,15 @@ impl Enforced {
             Self::TopK(top_k) => {
                 top_k.calibration.discovery.as_ref()?.counts.map(|counts| counts.paid.statement())
             }
+        }
+    }
+
+    /// How the numbers of what the list covers are part of the guarantee, in one sentence, if they are published.
+    #[must_use]
+    pub fn of_rest(&self) -> Option<&'static str> {
+        match self {
+            Self::Select(select) => select.calibration.rest.map(|_| RestNoise::STATEMENT),
+            Self::TopK(_) => None,
         }
     }
 
@@ -159,7 +195,7 @@ impl Enforced {
     /// As [`SelectRequest::calibrate`] and [`TopKRequest::calibrate`], and for parameters out of range.
     pub fn differences(&self) -> Result<Vec<String>> {
         match self {
-            Self::Select(Calibrated { request, look, calibration }) => {
+            Self::Select(Calibrated { request, look, calibration, rest }) => {
                 let request = request.clone().validate()?;
                 let users = look.as_ref().map(Look::users);
                 let Some(expected) = CalibratedSelect::after(request, users)? else {
@@ -170,13 +206,23 @@ impl Enforced {
                     differences
                         .push("the look is not what its noisy numbers and the request call for".into());
                 }
+                let noise = expected.calibration.rest;
+                if rest.is_some() != noise.is_some() {
+                    differences.push(
+                        "there are numbers of the rest, or none, other than the request calls for".into(),
+                    );
+                } else if *rest != rest.zip(noise).and_then(|(rest, noise)| noise.derived_again(&rest)) {
+                    differences
+                        .push("the coverage is not what its noisy numbers and the request call for".into());
+                }
                 let mechanism = expected.request.mechanism.as_mechanism();
                 differences.extend(mechanism.properties().flaw.map(str::to_owned));
                 Ok(differences)
             }
-            Self::TopK(Calibrated { request, look, calibration }) => {
+            Self::TopK(Calibrated { request, look, calibration, rest }) => {
                 let mut differences = calibration.differences(&request.clone().validate()?.calibrate()?);
                 differences.extend(look.as_ref().map(|_| "a top-k has no look".to_owned()));
+                differences.extend(rest.as_ref().map(|_| "a top-k has no rest".to_owned()));
                 Ok(differences)
             }
         }

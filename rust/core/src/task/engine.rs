@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Engine::read -> Held: users_by_size, users_per_item
-//!                       released or counted -> ItemFacts: noisy_numbers or users, names
+//!                       released or counted -> ItemFacts: noisy_numbers, rest or users, names
 //! ```
 
 use std::fmt;
@@ -16,7 +16,7 @@ use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
 use super::select::PublicLists;
-use crate::counting::{CountLimit, CountNoise};
+use crate::counting::{CountNoise, RestNoise, RestSums};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -73,8 +73,9 @@ impl fmt::Debug for Plan<'_> {
 pub enum AfterRounds {
     /// Nothing.
     Nothing,
-    /// Their users or rows, with noise: also those of public items.
-    NoisyNumbers(CountLimit),
+    /// Their users or rows, with noise, also those of public items; or what the list covers.
+    /// The most rows of a user and an item have to be known.
+    NoisyNumbers(u32),
     /// All of their users, for a draw.
     Users,
 }
@@ -83,7 +84,7 @@ impl Plan<'_> {
     /// The most rows of a user and an item that count, if rows are counted.
     pub(crate) fn counted_rows(&self) -> Option<u32> {
         match self.after {
-            AfterRounds::NoisyNumbers(limit) => Some(limit.most_rows()).filter(|most| *most > 1),
+            AfterRounds::NoisyNumbers(most_rows) => Some(most_rows).filter(|most| *most > 1),
             AfterRounds::Nothing | AfterRounds::Users => None,
         }
     }
@@ -176,6 +177,12 @@ pub trait ItemFacts {
     /// # Errors
     /// As [`Held::released`].
     fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>>;
+
+    /// How many users have all, some or none of their items among these and the public ones, and their rows.
+    ///
+    /// # Errors
+    /// As [`Held::released`].
+    fn rest(&self, released: &Found, noise: &RestNoise) -> Result<RestSums>;
 
     /// The number of users of each of these items.
     ///

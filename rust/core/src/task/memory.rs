@@ -14,7 +14,7 @@ use dpsel_rows::runtime::Control;
 use super::engine::{AfterRounds, Engine, Found, Held, ItemFacts, Plan, ToCount};
 use super::job::JobSpec;
 use crate::bounding::BoundedContributions;
-use crate::counting::{CountNoise, CountedItem, Holdings};
+use crate::counting::{CountNoise, CountedItem, Holdings, RestNoise, RestSums};
 use crate::look::users_by_size;
 use crate::rounds::{Lowered, Released, select_rounds};
 
@@ -76,11 +76,12 @@ impl<'e> MemoryRows<'e> {
         plan: &Plan<'_>,
         (key, control): (&'e ReleaseKey, &'e Control),
     ) -> Result<Self> {
+        plan.lists.remove_excluded_from(&mut contributions);
         let kept = match plan.after {
             AfterRounds::Nothing => KeptForCounts::Nothing,
             AfterRounds::Users => KeptForCounts::Users(users_of_codes(&contributions)),
-            AfterRounds::NoisyNumbers(limit) => {
-                let holdings = Holdings::of(&contributions, limit, control)?;
+            AfterRounds::NoisyNumbers(most_rows) => {
+                let holdings = Holdings::of(&contributions, most_rows, control)?;
                 KeptForCounts::Holdings(holdings, plan.lists.counted(&contributions))
             }
         };
@@ -142,13 +143,25 @@ struct MemoryItems<'e> {
     control: &'e Control,
 }
 
-impl ItemFacts for MemoryItems<'_> {
-    fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>> {
+impl MemoryItems<'_> {
+    /// What users hold, and the released and the public items.
+    fn published(&self, released: &Found) -> Result<(&Holdings, Vec<CountedItem>)> {
         let KeptForCounts::Holdings(holdings, public) = &self.kept else { return Err(UNCOUNTED) };
         let known = released.digests.iter().zip(&released.codes);
         let known = known.map(|(digest, code)| CountedItem { digest: *digest, code: Some(*code) });
-        let items: Vec<CountedItem> = known.chain(public.iter().copied()).collect();
+        Ok((holdings, known.chain(public.iter().copied()).collect()))
+    }
+}
+
+impl ItemFacts for MemoryItems<'_> {
+    fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>> {
+        let (holdings, items) = self.published(released)?;
         holdings.noisy_counts(&items, noise, self.key, self.control)
+    }
+
+    fn rest(&self, released: &Found, noise: &RestNoise) -> Result<RestSums> {
+        let (holdings, items) = self.published(released)?;
+        holdings.rest(&items, noise, self.control)
     }
 
     fn users(&self, released: &Found) -> Result<Vec<i64>> {

@@ -61,6 +61,9 @@ pub struct Stated {
     /// How the counts of users are part of the guarantee, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<&'static str>,
+    /// How the numbers of what the list covers are part of it, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<&'static str>,
     /// How a limit that was found in the data is part of it, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'static str>,
@@ -92,6 +95,7 @@ impl Report {
             guarantee: Some(Stated {
                 mechanism: enforced.guarantee(),
                 counts: enforced.of_counts(),
+                rest: enforced.of_rest(),
                 limit: enforced.of_limit(),
             }),
             cost: Some(enforced.cost()?),

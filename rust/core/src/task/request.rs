@@ -80,12 +80,12 @@ impl Request {
         match self {
             Self::Select(request) => {
                 let calibration = request.calibrate()?;
-                Ok(Enforced::Select(Calibrated { request, look: None, calibration }))
+                Ok(Enforced::Select(Calibrated::of(request, calibration)))
             }
             Self::Count(_) => Err(Error::Internal("an exact count has no calibration")),
             Self::TopK(request) => {
                 let calibration = request.calibrate()?;
-                Ok(Enforced::TopK(Calibrated { request, look: None, calibration }))
+                Ok(Enforced::TopK(Calibrated::of(request, calibration)))
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use dpsel_core::counting::CountNoise;
+use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
 use dpsel_core::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
 use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::random::{Digest, ReleaseKey};
@@ -60,8 +60,11 @@ impl Engine for DiskEngine<'_> {
             },
         };
         let rows = RowSink::new(self.key, self.stages, &self.scratch, wanted)?;
-        let prepare = |rows: &mut _| plan.lists.remove_from(rows);
-        match rows.read(source, (schema.clone(), order.clone()), plan.later, prepare)? {
+        let prepare = (
+            |rows: &mut _| plan.lists.remove_excluded_from(rows),
+            |rows: &mut _| plan.lists.remove_from(rows),
+        );
+        match rows.read(source, (schema.clone(), order.clone()), plan.later, &prepare)? {
             Read::InMemory(rows) => {
                 Ok(Box::new(task::MemoryRows::new(rows, plan, (self.key, self.control()))?))
             }
@@ -172,12 +175,20 @@ impl DiskItems<'_> {
     fn held(&self) -> Result<&Stored> {
         self.held.as_deref().ok_or(Error::Internal("nothing was kept to be counted"))
     }
+
+    /// The released and the public items.
+    fn published(&self, released: &Found) -> Vec<Digest> {
+        [released.digests.as_slice(), &self.public].concat()
+    }
 }
 
 impl ItemFacts for DiskItems<'_> {
     fn noisy_numbers(&self, released: &Found, noise: &CountNoise) -> Result<Vec<i64>> {
-        let items = [released.digests.as_slice(), &self.public].concat();
-        self.rounds.noisy_numbers(self.held()?, &items, noise)
+        self.rounds.noisy_numbers(self.held()?, &self.published(released), noise)
+    }
+
+    fn rest(&self, released: &Found, _noise: &RestNoise) -> Result<RestSums> {
+        self.rounds.rest(self.held()?, &self.published(released))
     }
 
     fn users(&self, released: &Found) -> Result<Vec<i64>> {

@@ -255,12 +255,12 @@ fn a_changed_table_is_noticed() {
     let released = engine.decided(2);
     let mut named = engine.named(&released);
     let unpacked = || Decisions::unpack(&released).unwrap();
-    assert!(selection.publish(&named, &unpacked(), None, &schema).is_ok());
+    assert!(selection.publish(&named, &unpacked(), (None, None), &schema).is_ok());
     let last = named.pop().unwrap();
-    let error = selection.publish(&named, &unpacked(), None, &schema).unwrap_err();
+    let error = selection.publish(&named, &unpacked(), (None, None), &schema).unwrap_err();
     assert!(matches!(error, dpsel_exact::Error::Source(_)), "{error}");
     named.extend([last.clone(), last]);
-    assert!(selection.publish(&named, &unpacked(), None, &schema).is_err());
+    assert!(selection.publish(&named, &unpacked(), (None, None), &schema).is_err());
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub enum Purpose {
     Counts = 14,
     /// The noise of the numbers of users from which a limit follows.
     Limit = 15,
+    /// The noise of the numbers of what a published list covers.
+    Rest = 16,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.

@@ -128,6 +128,11 @@ impl ExchangeJob {
         guarded(|| self.job.count_released(num_buckets, self.opened_set(released)?)).map(ExchangeTask::new)
     }
 
+    /// The task that sums up what a list covers.
+    fn count_rest(&self, listed: &[u8]) -> PyResult<ExchangeTask> {
+        guarded(|| self.job.count_rest(self.opened_set(listed)?)).map(ExchangeTask::new)
+    }
+
     /// The task that makes noisy numbers of these counts.
     fn noisy_counts(&self) -> PyResult<ExchangeTask> {
         guarded(|| self.job.noisy_counts()).map(ExchangeTask::new)

@@ -89,14 +89,23 @@ impl ExchangeSelection {
         self.selection.is_counted()
     }
 
-    /// The release, from what the naming tasks found, with the noisy numbers of users or rows if they are counted.
-    #[pyo3(signature = (named, released, numbers, schema, chosen=None))]
+    /// Whether the list is compared with all that users hold.
+    #[getter]
+    fn has_rest(&self) -> bool {
+        self.selection.has_rest()
+    }
+
+    /// The release, from what the naming tasks found, with the noisy numbers of users or rows and the sums of what the list
+    /// covers if they are asked for.
+    #[pyo3(signature = (named, released, numbers, rest, schema, chosen=None))]
+    #[expect(clippy::too_many_arguments, reason = "those of Python")]
     fn publish(
         &self,
         py: Python<'_>,
         named: Vec<PyRecordBatch>,
         released: &ExchangePacked,
         numbers: Option<&ExchangePacked>,
+        rest: Option<&ExchangePacked>,
         schema: &Bound<'_, PyAny>,
         chosen: Option<String>,
     ) -> PyResult<Release> {
@@ -104,7 +113,12 @@ impl ExchangeSelection {
         let unpacked = |packed: &ExchangePacked| Decisions::unpack(packed.packed.bytes());
         let mut release = guarded(|| {
             let numbers = numbers.map(unpacked).transpose()?;
-            self.selection.publish(&named, &unpacked(released)?, numbers.as_ref(), &schema)
+            self.selection.publish(
+                &named,
+                &unpacked(released)?,
+                (numbers.as_ref(), rest.map(|rest| &rest.packed)),
+                &schema,
+            )
         })?;
         release.report.chosen = chosen;
         Release::new(py, release)

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::Calibration;
 
 /// By how much more than the noise of the look lists have to be short, in multiples of 1 / epsilon of the look.
@@ -183,12 +183,12 @@ impl<M: AsRef<dyn Mechanism>> Mechanism for ByLength<M> {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
         let (_, rest) = self.parts(privacy)?;
         let [(_, short), (_, long)] = self.both();
-        short.calibrate_beside(rest, bound, counts)?;
-        long.calibrate_beside(rest, bound, counts)
+        short.calibrate_beside(rest, bound, asked)?;
+        long.calibrate_beside(rest, bound, asked)
     }
 
     fn guarantee(&self) -> Guarantee {

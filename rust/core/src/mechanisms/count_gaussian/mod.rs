@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::budget_split::one_more_round;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{calibrate_single_round, gaussian_noise, smallest_threshold};
@@ -45,9 +45,9 @@ impl Mechanism for CountGaussian {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        one_more_round(privacy, bound, counts, |left| self.calibrate(left, bound))
+        one_more_round(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

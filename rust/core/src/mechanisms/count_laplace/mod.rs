@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::smallest_threshold;
@@ -48,9 +48,9 @@ impl Mechanism for CountLaplace {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

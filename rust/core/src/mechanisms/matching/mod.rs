@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::{Calibration, Ranking, Round, Rule};
 use crate::threshold::curve::{Curve, CurveSpec, l1_curve, one_unit_curve, worthwhile_weight};
 use dpsel_exact::numeric::UNIT;
@@ -98,9 +98,9 @@ impl Mechanism for Matching {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::budget_split::apart;
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
 use dpsel_exact::numeric::UNIT;
@@ -50,9 +50,9 @@ impl Mechanism for OneItem {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -17,7 +17,7 @@ use super::budget_split::of_step;
 use super::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
 use super::{Mechanism, Properties, ReleaseStep, WeightedGaussian};
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::Noisy;
 use crate::threshold::calibration::{approximate_threshold, gaussian_noise, smallest_threshold};
@@ -138,9 +138,9 @@ impl Mechanism for Sips {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        of_step(self.release, privacy, bound, counts, |left| self.calibrate(left, bound))
+        of_step(self.release, privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

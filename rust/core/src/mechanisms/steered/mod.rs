@@ -28,7 +28,7 @@ use self::steering::{ScoreBounds, steering};
 use super::budget_split::{apart, delta_factor};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};
 use super::{Mechanism, NoisyWeights, Properties};
-use crate::counting::{CountNoise, CountedUsers, Paid};
+use crate::counting::{NumbersAsked, Paid};
 use crate::rounds::{Calibration, Publish, Round, Rule, Scoring, UserSize};
 use crate::threshold::calibration::gaussian_noise;
 use crate::weighting::{SHARES, Weighting};
@@ -182,18 +182,18 @@ impl Mechanism for Steered {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
         self.validate()?;
-        counts.validate()?;
+        asked.validate()?;
         let Privacy::ApproxDp { epsilon, delta } = privacy.validate()? else {
-            return apart(privacy, bound, counts, |left| self.calibrate(left, bound));
+            return apart(privacy, bound, asked, |left| self.calibrate(left, bound));
         };
         with_reserve(delta, delta_factor(epsilon), |delta| {
-            let (rounds, mu) = self.approx_dp(bound, Asked { epsilon, delta, share: counts.share })?;
-            let noise = CountNoise::new(mu, counts, Paid::Together)?;
+            let (rounds, mu) = self.approx_dp(bound, Asked { epsilon, delta, share: asked.share() })?;
+            let noise = asked.noise(mu, Paid::Together)?;
             let slack = add_up(total_slack(&rounds, bound), noise.slack());
-            Ok((rounds.with_counts(noise), slack))
+            Ok((rounds.with_numbers(noise), slack))
         })
     }
 

@@ -74,14 +74,20 @@ fn delta_pays_for_counts_as_well() {
     for (epsilon, delta) in [(0.1, 1e-6), (1.0, 1e-5), (1.765, 4.96e-5), (8.0, 1e-6)] {
         for (bound, share) in [(1, 0.2), (10, 0.01), (300, 0.2), (300, 0.9), (100_000, 0.4)] {
             let privacy = Privacy::ApproxDp { epsilon, delta };
-            let counts = CountedUsers {
+            let counts = crate::counting::CountedUsers {
                 share,
                 max_counted_items: L0Bound::new(77).unwrap(),
                 nonnegative: false,
                 max_rows_per_item: None,
             };
             let kept = L0Bound::new(bound).unwrap();
-            let calibration = Steered::default().calibrate_beside(privacy, kept, &counts).unwrap();
+            let calibration = Steered::default()
+                .calibrate_beside(
+                    privacy,
+                    kept,
+                    &crate::counting::NumbersAsked { counts: Some(counts), rest: None },
+                )
+                .unwrap();
             let (_, publish) = scoring(&calibration);
             let (mu, moved) = (composed_mu(sigmas(&calibration)), calibration.counts.unwrap().mu());
             // Of the reference user, whose norm is one unit.

@@ -5,7 +5,7 @@ use dpsel_rows::contributions::Totals;
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
-use crate::counting::{CountLimit, Holdings};
+use crate::counting::Holdings;
 use crate::rounds::{self, Calibration};
 use crate::task::calibration::{Calibrated, CalibratedSelect};
 
@@ -19,7 +19,7 @@ impl Possible {
     pub fn of(request: &SelectRequest) -> Result<Self> {
         let calibrated = |possible: SelectRequest| {
             let calibration = possible.calibrate_once()?;
-            Ok(Calibrated { request: possible, look: None, calibration })
+            Ok(Calibrated::of(possible, calibration))
         };
         Ok(Self(request.possible()?.into_iter().map(calibrated).collect::<Result<_>>()?))
     }
@@ -42,8 +42,12 @@ impl Possible {
         move |totals| {
             let bytes = self.each().map(|possible| {
                 let Calibrated { request, calibration, .. } = possible;
-                let limit = request.counts.map(|counts| counts.limit());
-                beside_rows(calibration, limit, (totals, public), control)
+                beside_rows(
+                    calibration,
+                    request.numbers().map(|asked| asked.most_rows()),
+                    (totals, public),
+                    control,
+                )
             });
             bytes.max().unwrap_or(0) // Otherwise: no rounds.
         }
@@ -53,15 +57,15 @@ impl Possible {
 /// The bytes that rounds take beside the rows, and the counts of what they release if there are any.
 pub(in crate::task) fn beside_rows(
     calibration: &Calibration,
-    counts: Option<CountLimit>,
+    most_rows: Option<u32>,
     (totals, public): (Totals, usize),
     control: &Control,
 ) -> usize {
     let Totals { users, codes, rows } = totals;
     let rounds = rounds::bytes(calibration, totals, control);
-    counts.map_or(rounds, |limit| {
+    most_rows.map_or(rounds, |most_rows| {
         // Rounds give their memory back before items are counted.
         let sums = Holdings::bytes_of_sums(codes, codes + public, rows);
-        Holdings::bytes(limit, users, rows) + rounds.max(sums)
+        Holdings::bytes(most_rows, users, rows) + rounds.max(sums)
     })
 }

@@ -36,6 +36,8 @@ impl SelectRequest {
 pub struct PublicLists {
     /// The items of both lists.
     removed: HashSet<Digest>,
+    /// Those that never come out.
+    excluded: HashSet<Digest>,
     public: Option<Contributions>,
 }
 
@@ -63,21 +65,28 @@ impl PublicLists {
                 list.iter().flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)));
             found.collect()
         };
-        let (mut removed, of_public) = (digests(&excluded), digests(&public));
-        if !removed.is_disjoint(&of_public) {
+        let (excluded, of_public) = (digests(&excluded), digests(&public));
+        if !excluded.is_disjoint(&of_public) {
             return Err(Error::Incompatible {
                 what: "exclude= and public_items= have an item in common".into(),
                 fix: "leave it out of one of the two",
             });
         }
-        removed.extend(of_public);
-        Ok(Self { removed, public })
+        let removed = excluded.union(&of_public).copied().collect();
+        Ok(Self { removed, excluded, public })
     }
 
     /// Take the rows of the items of both lists out of the data, as if they had never been there.
     pub fn remove_from(&self, contributions: &mut Contributions) {
         if !self.removed.is_empty() {
             contributions.retain(|item| !self.removed.contains(&item));
+        }
+    }
+
+    /// Take the rows of items that never come out of the data: before anything is counted.
+    pub fn remove_excluded_from(&self, contributions: &mut Contributions) {
+        if !self.excluded.is_empty() {
+            contributions.retain(|item| !self.excluded.contains(&item));
         }
     }
 

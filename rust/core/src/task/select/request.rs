@@ -10,14 +10,14 @@ use dpsel_rows::runtime::Remembered;
 use serde::{Deserialize, Serialize};
 
 use super::weights::{check_slack, reserve_for_weights};
-use crate::counting::CountedUsers;
+use crate::counting::{CountedUsers, NumbersAsked, Rest};
 use crate::look::Quantile;
 use crate::mechanisms::{MechanismSpec, NoisyWeights, blamed};
 use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered};
 
 /// The parameters that determine a calibration.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<CountedUsers>, Option<Quantile>);
+type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<NumbersAsked>, Option<Quantile>);
 static RECENT: Remembered<Parameters, Calibration> = Remembered::new(64);
 
 /// A public list of items in a report: how long it is, and a hash of its items.
@@ -50,6 +50,9 @@ pub struct SelectRequest {
     /// The numbers of users or rows that are published with the items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<CountedUsers>,
+    /// The numbers of what the released list covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Rest>,
     /// Every released item has at least this many users.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub min_users: u32,
@@ -92,9 +95,7 @@ impl SelectRequest {
             let fix = "it is the number of users that are added or removed together";
             return Err(Error::parameter("users_per_group", "at least 1", 0, fix));
         }
-        if let Some(counts) = &self.counts {
-            counts.validate()?;
-        }
+        self.numbers().map_or(Ok(()), |numbers| numbers.validate())?;
         self.check_looks()?;
         self.check_columns()?;
         if self.with_weights && self.noisy_weights() == NoisyWeights::Absent {
@@ -105,6 +106,12 @@ impl SelectRequest {
             });
         }
         Ok(self)
+    }
+
+    /// The numbers that are published beside the items, if there are any.
+    #[must_use]
+    pub fn numbers(&self) -> Option<NumbersAsked> {
+        NumbersAsked::of(self.counts, self.rest)
     }
 
     /// Refuse an item column of a name that a column of the release has.
@@ -207,23 +214,23 @@ impl SelectRequest {
         match self.noisy_weights() {
             NoisyWeights::OfRound if self.with_weights => {}
             NoisyWeights::OfRound | NoisyWeights::Score | NoisyWeights::Absent => {
-                return self.beside_counts(self.privacy, kept);
+                return self.beside_numbers(self.privacy, kept);
             }
         }
         let (left, reserve) = reserve_for_weights(self.privacy);
-        let calibration = self.beside_counts(left, kept)?;
+        let calibration = self.beside_numbers(left, kept)?;
         check_slack(&calibration, kept, self.privacy, reserve)?;
         Ok(calibration)
     }
 
-    /// The rounds for a budget that counts may take a part of.
-    fn beside_counts(&self, privacy: Privacy, kept: L0Bound) -> Result<Calibration> {
+    /// The rounds for a budget that numbers may take a part of.
+    fn beside_numbers(&self, privacy: Privacy, kept: L0Bound) -> Result<Calibration> {
         let mechanism = self.mechanism.as_mechanism();
-        match &self.counts {
+        match &self.numbers() {
             None => mechanism.calibrate(privacy, kept),
-            Some(counts) => mechanism
-                .calibrate_beside(privacy, kept, counts)
-                .map_err(|error| blamed(error, || mechanism.calibrate(privacy, kept))),
+            Some(asked) => mechanism
+                .calibrate_beside(privacy, kept, asked)
+                .map_err(|error| blamed(error, asked, || mechanism.calibrate(privacy, kept))),
         }
     }
 
@@ -244,7 +251,7 @@ impl SelectRequest {
             self.mechanism.clone(),
             self.with_weights,
             self.min_users,
-            self.counts,
+            self.numbers(),
             self.quantile,
         );
         RECENT.get(parameters, || self.calibrate())

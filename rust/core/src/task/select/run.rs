@@ -10,6 +10,7 @@ use dpsel_rows::runtime::{Control, PHASES};
 use super::choices::Possible;
 use super::lists::PublicLists;
 use super::request::SelectRequest;
+use crate::counting::RestSums;
 use crate::look::{Quantile, noisy_users};
 use crate::release::{Beside, Numbers, publish_columns};
 use crate::task::calibration::{CalibratedSelect, Enforced};
@@ -56,22 +57,23 @@ pub(crate) fn select_on(
         lists: &lists,
         has_rounds: true,
         after: request
-            .counts
-            .map_or(AfterRounds::Nothing, |counts| AfterRounds::NoisyNumbers(counts.limit())),
+            .numbers()
+            .map_or(AfterRounds::Nothing, |asked| AfterRounds::NoisyNumbers(asked.most_rows())),
         names: true,
         later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };
     let held = engine.read(opened, again, &plan)?;
     let asked = after_a_look(request, key, |sizes| held.users_by_size(sizes))?;
-    let (released, rest) = held.released(&JobSpec::of_selection(&asked)?)?;
-    let noise = asked.calibration.counts.as_ref();
-    let numbers = noise.map(|noise| rest.noisy_numbers(&released, noise)).transpose()?;
-    let items = rest.names(&released)?;
-    publish(asked, &lists, (&items, &released.numbers), numbers, key)
+    let (released, facts) = held.released(&JobSpec::of_selection(&asked)?)?;
+    let noise = asked.calibration.numbers();
+    let numbers = noise.counts.map(|noise| facts.noisy_numbers(&released, &noise)).transpose()?;
+    let rest = noise.rest.map(|noise| facts.rest(&released, &noise)).transpose()?;
+    let items = facts.names(&released)?;
+    publish(asked, &lists, (&items, &released.numbers), (numbers, rest), key)
 }
 
 /// The release of items with their noisy weights, given the noisy numbers of users or rows of these items and then of
-/// the public ones, if they are counted.
+/// the public ones, and the sums of what the list covers, if they are asked for.
 ///
 /// # Errors
 /// As [`PublicLists::beside`]; [`Error::Internal`] for what does not fit together.
@@ -79,9 +81,10 @@ pub fn publish(
     asked: CalibratedSelect,
     lists: &PublicLists,
     (items, weights): (&RecordBatch, &[i64]),
-    numbers: Option<Vec<i64>>,
+    (numbers, rest): (Option<Vec<i64>>, Option<RestSums>),
     key: &ReleaseKey,
 ) -> Result<Release> {
+    let asked = asked.with_rest(rest, key)?;
     let counts = asked.request.counts.as_ref();
     let mut numbers = match (counts, numbers) {
         (None, None) => None,

@@ -17,8 +17,7 @@ pub(super) fn check_slack(
     privacy: Privacy,
     reserve: f64,
 ) -> Result<()> {
-    let of_counts = calibration.counts.map_or(0.0, |counts| counts.slack());
-    let slack = add_up(weights_slack(calibration, kept), of_counts);
+    let slack = add_up(weights_slack(calibration, kept), calibration.numbers().slack());
     if slack > RELEASE_SLACK || mul_up(slack, delta_factor(privacy)) > reserve {
         return Err(Error::Calibration {
             what: format!("publishing noisy weights for {reserve:e} of delta"),

@@ -21,7 +21,7 @@ pub fn top_k_from_counts(
     request: &TopKRequest,
     key: &ReleaseKey,
 ) -> Result<(Vec<(Option<usize>, Option<i64>)>, Report)> {
-    let calibrated = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
+    let calibrated = Calibrated::of(request.clone(), request.calibrate()?);
     if calibrated.calibration.discovery.is_some() {
         return Err(Error::Incompatible {
             what: "this mechanism selects partitions, for which rows are needed, not counts".into(),

@@ -48,10 +48,10 @@ pub(crate) fn top_k_on(
     key: &ReleaseKey,
 ) -> Result<Release> {
     let control = engine.control();
-    let asked = Calibrated { request: request.clone(), look: None, calibration: request.calibrate()? };
+    let asked = Calibrated::of(request.clone(), request.calibrate()?);
     let columns = columns_of_rows(request)?;
     let discovery = asked.calibration.discovery.as_ref();
-    let limit = discovery.and_then(|found| found.counts).map(|noise| noise.limit());
+    let most_rows = discovery.and_then(|found| found.counts).map(|noise| noise.limit().most_rows());
     control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, columns, control)?;
@@ -63,13 +63,15 @@ pub(crate) fn top_k_on(
         order: &RowOrder::Any,
         lists: &PublicLists::default(),
         has_rounds: discovery.is_some(),
-        after: match (discovery, limit) {
+        after: match (discovery, most_rows) {
             (None, _) => AfterRounds::Nothing,
             (Some(_), None) => AfterRounds::Users,
-            (Some(_), Some(limit)) => AfterRounds::NoisyNumbers(limit),
+            (Some(_), Some(most)) => AfterRounds::NoisyNumbers(most),
         },
         names: !steps.has_list(),
-        later: &|totals: Totals| discovery.map_or(0, |found| beside_rows(found, limit, (totals, 0), control)),
+        later: &|totals: Totals| {
+            discovery.map_or(0, |found| beside_rows(found, most_rows, (totals, 0), control))
+        },
     };
     let (counted, rest) = steps.counted(engine.read(opened, again, &plan)?)?;
     let drawn = steps.draw(counted, key)?;

@@ -11,7 +11,7 @@ use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::counting::{CountedUsers, Paid};
+use crate::counting::{CountedUsers, NumbersAsked, Paid};
 use crate::mechanisms::{Mechanism, Steered};
 use crate::top_k::ranking::{Counts, Place};
 
@@ -26,9 +26,10 @@ pub struct SelectAndCount {
 }
 
 impl SelectAndCount {
-    fn counted(self) -> CountedUsers {
+    fn counted(self) -> NumbersAsked {
         let Self { share, max_counted_items } = self;
-        CountedUsers { share, max_counted_items, nonnegative: false, max_rows_per_item: None }
+        let users = CountedUsers { share, max_counted_items, nonnegative: false, max_rows_per_item: None };
+        NumbersAsked { counts: Some(users), rest: None }
     }
 }
 

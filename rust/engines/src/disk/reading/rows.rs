@@ -96,7 +96,7 @@ impl<'a> RowSink<'a> {
     }
 
     /// Read a source. Rows stay in memory if that suffices for them and for what comes `later`. `prepare` takes out of rows
-    /// that go to scratch what does not count.
+    /// that go to scratch what never counts, and then what rounds do not see.
     ///
     /// # Errors
     /// Those of the source; [`dpsel_exact::Error::File`] if scratch is full; an interruption.
@@ -105,13 +105,14 @@ impl<'a> RowSink<'a> {
         source: OpenSource,
         (schema, order): (ItemSchema, RowOrder),
         later: &Later<'_>,
-        prepare: impl Fn(&mut Contributions) + Sync,
+        prepare: &(impl Fn(&mut Contributions) + Sync, impl Fn(&mut Contributions) + Sync),
     ) -> Result<Read> {
         let (control, key) = (self.stages.control, self.key);
         let spill = |mut contributions: Contributions| {
             control.go_to_disk();
+            prepare.0(&mut contributions);
             self.held.as_ref().map_or(Ok(()), |held| self.pack(&contributions, held))?;
-            prepare(&mut contributions);
+            prepare.1(&mut contributions);
             self.take(&contributions)
         };
         // Names and lists need a table of the items, and other orders all rows of a user.

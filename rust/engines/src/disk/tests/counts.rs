@@ -36,6 +36,24 @@ fn users_of_released_items_are_counted_as_in_memory() {
 }
 
 #[test]
+fn what_a_list_covers_is_that_in_memory() {
+    use dpsel_core::counting::Rest;
+    let rows = repeated(300);
+    for (n, from) in ALL.into_iter().enumerate() {
+        for mechanism in [MECHANISMS[4], MECHANISMS[8], MECHANISMS[10]] {
+            let max_rows_per_user = [None, Some(4), Some(100)][n % 3];
+            let rest = Some(Rest { share: 0.1, max_rows_per_user });
+            let both = SelectRequest { rest, ..counted(mechanism, from, false, Some(3)) };
+            let memory = little(2000, 1 + n % 3);
+            for request in [SelectRequest { counts: None, ..both.clone() }, both] {
+                assert!(same(&rows, from, &request, memory) > 0, "{mechanism}");
+                assert!(same(&rows, from, &with_lists(request, from, 1), memory) > 0, "{mechanism}");
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_of_released_items_are_counted_as_in_memory() {
     let rows = repeated(300);
     for (n, from) in ALL.into_iter().enumerate() {

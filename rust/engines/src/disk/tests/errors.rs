@@ -113,7 +113,7 @@ fn what_rounds_hold_beyond_the_limit_is_an_error_that_names_one_that_would_do() 
     ] {
         let request = request(mechanism, From::Integers, 9, 1.0);
         let calibration = request.calibrate_once().unwrap();
-        let asked = Calibrated { request, look: None, calibration };
+        let asked = Calibrated::of(request, calibration);
         let job = ExchangeJob::new(JobSpec::of_selection(&asked).unwrap(), key());
         let least = if job.is_steered() { 1 } else { job.frequent_above() };
         let needed = above(least) * bytes;

@@ -26,11 +26,13 @@ fn asked(
     let bound = if mechanism.contains("one_item") { 1 } else { bound };
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
     let rows = most.map_or(String::new(), |rows| format!(r#", "max_rows_per_item": {rows}"#));
+    let of_user = most.map_or(String::new(), |rows| format!(r#", "max_rows_per_user": {rows}"#));
     let look = if quantile { r#", "quantile": {"quantile": 0.9, "share": 0.1}"# } else { "" };
     Request::from_json(&format!(
         r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "max_items_per_user": {bound},
              "privacy": {{"kind": "approx_dp", "epsilon": 6.0, "delta": 3e-2}}, "mechanism": {mechanism}, "with_weights": {weights}{look},
-             "counts": {{"share": 0.3, "max_counted_items": 2, "nonnegative": false{rows}}}}}"#
+             "counts": {{"share": 0.3, "max_counted_items": 2, "nonnegative": false{rows}}},
+             "rest": {{"share": 0.1{of_user}}}}}"#
     ))
     .and_then(Request::into_select)
     .ok()

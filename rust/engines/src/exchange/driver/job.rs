@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpsel_core::counting::CountNoise;
+use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
 use dpsel_core::rounds::{BlockFiller, BlockRound, Deciding, Lowered, Turn, Turns};
 use dpsel_core::task::JobSpec;
 use dpsel_exact::random::{Digest, ReleaseKey};
@@ -12,8 +12,8 @@ use dpsel_rows::contributions::RowOrder;
 use crate::exchange::blocks::{BlockUsers, WeighBlocks};
 use crate::exchange::items::{NoisyCounts, Sum, Total};
 use crate::exchange::rows::{
-    Chances, Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut,
-    Weigh,
+    Chances, Count, CountReleased, CountRest, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers,
+    Prune, TakeOut, Weigh,
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{
@@ -22,6 +22,7 @@ use crate::exchange::wire::{
 use dpsel_exact::numeric::UNIT;
 
 const NO_ROUND: Error = Error::Internal("there is no such round");
+const NO_REST: Error = Error::Internal("the calibration has no noise of the rest");
 const UNCOUNTED: Error = Error::Internal("the calibration has no noise of counts");
 const UNSCORED: Error = Error::Internal("the rounds do not score");
 
@@ -252,11 +253,33 @@ impl ExchangeJob {
         numbers.ok_or(Error::Internal("an item without a number"))
     }
 
+    /// The stage that sums up what a list covers, which is to see all of each user.
+    ///
+    /// # Errors
+    /// A calibration without noise of the rest.
+    pub fn count_rest(&self, listed: ReleasedSet) -> Result<Gather<CountRest>> {
+        Ok(self.gather(CountRest::new(listed, self.rest_noise()?), self.rows()))
+    }
+
+    /// The sums of what a list covers, from all packed values of [`ExchangeJob::count_rest`].
+    ///
+    /// # Errors
+    /// A calibration without noise of the rest; damaged values.
+    pub(crate) fn rest_of(&self, packed: &[u8]) -> Result<RestSums> {
+        CountRest::total(&self.rest_noise()?, packed)
+    }
+
+    fn rest_noise(&self) -> Result<RestNoise> {
+        self.spec.calibration.rest.ok_or(NO_REST)
+    }
+
     /// Which rows of a user and an item are kept: one, or as many as count.
     fn rows(&self) -> RowOrder {
-        let most = self.spec.calibration.counts.map(|noise| noise.limit().most_rows());
-        // Otherwise: only users are counted, or nothing.
-        most.filter(|most| *most > 1).map_or(RowOrder::Any, RowOrder::Rows)
+        match self.spec.calibration.numbers().most_rows() {
+            // Only users are counted, or nothing.
+            1 => RowOrder::Any,
+            most => RowOrder::Rows(most),
+        }
     }
 
     fn count_noise(&self) -> Result<CountNoise> {

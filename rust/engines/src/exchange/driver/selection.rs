@@ -37,7 +37,7 @@ impl Selection {
         Self::check(&request)?;
         let calibration = request.calibrate_once()?;
         let lists = PublicLists::read(&ingest::layout(schema, &request.columns)?, &request, &key)?.into();
-        let before_a_look = Calibrated { request, look: None, calibration };
+        let before_a_look = Calibrated::of(request, calibration);
         Ok(Self { lists, ..Self::of(before_a_look, key)? })
     }
 
@@ -97,7 +97,7 @@ impl Selection {
     }
 
     fn public_if_counted(&self) -> Vec<Digest> {
-        if self.is_counted() { self.lists.public_digests() } else { vec![] }
+        if self.asked.request.numbers().is_some() { self.lists.public_digests() } else { vec![] }
     }
 
     /// The job that all tasks share.
@@ -120,8 +120,15 @@ impl Selection {
         self.asked.request.counts.is_some()
     }
 
+    /// Whether the list is compared with all that users hold.
+    #[must_use]
+    pub fn has_rest(&self) -> bool {
+        self.asked.request.rest.is_some()
+    }
+
     /// The release: every decision needs its name, and every name its decision. `numbers` has the noisy numbers of users
-    /// or rows of the items of both that have some, if they are counted.
+    /// or rows of the items of both that have some, if they are counted, and `rest` what the stage
+    /// [`ExchangeJob::count_rest`] sent.
     ///
     /// # Errors
     /// [`Error::Source`] if the table changed between two reads, so that items have no name or were not counted.
@@ -129,7 +136,7 @@ impl Selection {
         &self,
         named: &[RecordBatch],
         released: &Decisions,
-        numbers: Option<&Decisions>,
+        (numbers, rest): (Option<&Decisions>, Option<&Packed>),
         schema: &Schema,
     ) -> Result<Release> {
         let (digests, weights): (Vec<Digest>, Vec<i64>) = released.iter().unzip();
@@ -137,7 +144,8 @@ impl Selection {
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
         let items = items_of(&digests, named, &schema, key)?;
         let numbers = numbers.map(|numbers| self.numbers_of(&digests, numbers)).transpose()?;
-        task::publish(self.asked.clone(), &self.lists, (&items, &weights), numbers, key)
+        let rest = rest.map(|packed| self.job.rest_of(packed.bytes())).transpose()?;
+        task::publish(self.asked.clone(), &self.lists, (&items, &weights), (numbers, rest), key)
     }
 
     /// The number of each item, and then of the public ones.

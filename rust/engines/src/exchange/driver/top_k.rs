@@ -39,7 +39,7 @@ impl TopK {
         key: ReleaseKey,
     ) -> Result<Self> {
         let calibration = request.calibrate()?;
-        let asked = Calibrated { request, look: None, calibration };
+        let asked = Calibrated::of(request, calibration);
         let Some(columns) = &asked.request.columns else {
             return Err(Error::Internal("no columns were named"));
         };

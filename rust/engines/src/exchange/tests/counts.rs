@@ -1,6 +1,6 @@
 //! Numbers of users or rows beside released items.
 
-use dpsel_core::counting::CountedUsers;
+use dpsel_core::counting::{CountedUsers, Rest};
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::UNIT;
 
@@ -36,6 +36,48 @@ fn rows_of_released_items_are_counted_as_in_one_process() {
             assert!(found > 4, "{mechanism}: {found}");
         }
     }
+}
+
+/// The report has the numbers, and it is compared.
+#[test]
+fn what_a_list_covers_is_that_of_one_process() {
+    let rows = repeated();
+    for (n, mechanism) in MECHANISMS.into_iter().enumerate() {
+        for max_rows_per_user in [None, Some(1), Some(7)] {
+            let rest = Some(Rest { share: 0.1, max_rows_per_user });
+            let alone = SelectRequest { rest, ..request(mechanism, 2, false) };
+            assert!(same(texts, &rows, &alone, 1 + n % 4) > 4, "{mechanism}");
+            let beside = SelectRequest { rest, ..counted_rows(mechanism, 2, false, Some(3)) };
+            assert!(same(texts, &rows, &beside, 1 + n % 3) > 4, "{mechanism}");
+        }
+    }
+    // Nothing is released, and all is in the rest.
+    let rest = Some(Rest { share: 0.1, max_rows_per_user: Some(7) });
+    let nothing = SelectRequest { rest, ..request(MECHANISMS[1], 2, false) };
+    assert_eq!(same(texts, &[(1, 2), (1, 3), (2, 3), (2, 3)], &nothing, 3), 0);
+}
+
+#[test]
+fn sums_of_the_rest_that_are_damaged_or_not_asked_for_are_errors() {
+    let rows = some_rows();
+    let schema: Schema = table(&rows).schema().as_ref().clone();
+    let rest = Some(Rest { share: 0.1, max_rows_per_user: None });
+    let selection =
+        Selection::new(SelectRequest { rest, ..request(MECHANISMS[5], 9, false) }, &schema, key()).unwrap();
+    let engine = Engine::new(selection.job(), table, &rows, 2);
+    let released = engine.decided(1);
+    let sums = engine.rest(&released);
+    let publish = |selection: &Selection, rest: Option<&Packed>| {
+        selection.publish(&[], &Decisions::unpack(&released).unwrap(), (None, rest), &schema)
+    };
+    assert!(publish(&selection, Some(&sums)).is_ok());
+    assert!(publish(&selection, None).is_err());
+    for damaged in [&sums.bytes()[1..], &sums.bytes()[8..]] {
+        assert!(publish(&selection, Some(&damaged.to_vec().into())).is_err());
+    }
+    let without = Selection::new(request(MECHANISMS[5], 9, false), &schema, key()).unwrap();
+    assert!(publish(&without, Some(&sums)).is_err());
+    assert!(without.job().count_rest(ReleasedSet::default()).is_err());
 }
 
 #[test]
@@ -98,7 +140,7 @@ fn a_number_that_is_missing_or_not_asked_for_is_an_error() {
     let released = engine.decided(1);
     let users = engine.noisy_counts(&released);
     let publish = |selection: &Selection, users: Option<&Decisions>| {
-        selection.publish(&[], &Decisions::unpack(&released).unwrap(), users, &schema)
+        selection.publish(&[], &Decisions::unpack(&released).unwrap(), (users, None), &schema)
     };
     assert!(publish(&selection, Some(&users)).is_ok());
     let fewer = Decisions::unpack(&Decisions::pack(users.iter().skip(1))).unwrap();

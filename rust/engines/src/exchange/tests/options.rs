@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dpsel_core::counting::CountedUsers;
+use dpsel_core::counting::{CountedUsers, Rest};
 use dpsel_core::look::Quantile;
 use dpsel_core::task::ListStamp;
 use dpsel_exact::accounting::L0Bound;
@@ -36,7 +36,8 @@ fn with_lists(request: SelectRequest, table: Made, [excluded, public]: [&[i64]; 
 fn counted(request: SelectRequest, most: Option<u32>) -> SelectRequest {
     let max_counted_items = L0Bound::new(4).unwrap();
     let counts = CountedUsers { share: 0.3, max_counted_items, nonnegative: false, max_rows_per_item: most };
-    SelectRequest { counts: Some(counts), ..request }
+    let rest = Some(Rest { share: 0.1, max_rows_per_user: most });
+    SelectRequest { counts: Some(counts), rest, ..request }
 }
 
 const QUANTILE: Option<Quantile> = Some(Quantile { quantile: 0.7, share: 0.1 });
@@ -50,7 +51,11 @@ fn public_lists_are_taken_out_and_come_out_as_in_one_process() {
         assert!(same(made, &rows, &listed, 1 + n % 4) > 4, "{mechanism}");
         // Public items are counted, whether anybody has them or not.
         for most in [None, Some(3)] {
-            assert!(same(made, &rows, &counted(listed.clone(), most), 1 + n % 3) > 4, "{mechanism}");
+            let asked = counted(listed.clone(), most);
+            assert!(same(made, &rows, &asked, 1 + n % 3) > 4, "{mechanism}");
+            // And they are in the list that is compared with all that users hold.
+            let alone = SelectRequest { counts: None, ..asked };
+            assert!(same(made, &rows, &alone, 1 + n % 3) > 4, "{mechanism}");
         }
     }
 }

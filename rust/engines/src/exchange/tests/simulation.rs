@@ -284,6 +284,13 @@ impl<'a> Engine<'a> {
         Decisions::unpack(&packed(&self.both(count, || self.job.noisy_counts().unwrap()))).unwrap()
     }
 
+    /// The sums of what released items cover, from every task.
+    pub(super) fn rest(&self, released: &[u8]) -> Packed {
+        let set = self.released_set(released);
+        let sums = |part: &Vec<RecordBatch>| run(self.job.count_rest(set.clone()).unwrap(), part);
+        packed(&self.contributions.iter().flat_map(sums).collect::<Vec<_>>()).into()
+    }
+
     /// Names, each item once.
     pub(super) fn named(&self, released: &[u8]) -> Vec<RecordBatch> {
         let set = self.released_set(released);
@@ -319,5 +326,7 @@ pub(super) fn exchanged(
     let named = if looked_up { engine.named(&released) } else { vec![] };
     let counted = [&released[..], public.bytes()].concat();
     let users = selection.is_counted().then(|| engine.noisy_counts(&counted));
-    selection.publish(&named, &Decisions::unpack(&released).unwrap(), users.as_ref(), &schema).unwrap()
+    let rest = selection.has_rest().then(|| engine.rest(&counted));
+    let numbers = (users.as_ref(), rest.as_ref());
+    selection.publish(&named, &Decisions::unpack(&released).unwrap(), numbers, &schema).unwrap()
 }

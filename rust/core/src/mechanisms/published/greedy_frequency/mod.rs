@@ -12,7 +12,7 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{cutoff, validate as validate_policy};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
@@ -127,9 +127,9 @@ impl Mechanism for GreedyFrequency {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -10,7 +10,7 @@ use dpsel_exact::Result;
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp};
@@ -60,9 +60,9 @@ impl Mechanism for Mad {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

@@ -13,7 +13,7 @@ use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::numeric::{Interval, add_up};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{
     ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, value_slack, with_reserve,
@@ -82,9 +82,9 @@ impl Mechanism for Mad2R {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

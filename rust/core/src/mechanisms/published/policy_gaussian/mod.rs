@@ -10,7 +10,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slac
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::of_step;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_pure_dp, zcdp_sigma};
@@ -105,9 +105,9 @@ impl Mechanism for PolicyGaussian {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        of_step(self.release, privacy, bound, counts, |left| self.calibrate(left, bound))
+        of_step(self.release, privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

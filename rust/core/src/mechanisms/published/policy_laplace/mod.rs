@@ -12,7 +12,7 @@ use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
 use super::weighted_laplace::curve_rule;
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::policy::{curve_cutoff, cutoff, validate};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_laplace_zcdp, no_pure_dp};
@@ -81,9 +81,9 @@ impl Mechanism for PolicyLaplace {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

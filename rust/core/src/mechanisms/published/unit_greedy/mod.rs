@@ -11,7 +11,7 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_rows::contributions::ItemOrder;
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
 use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
@@ -52,9 +52,9 @@ impl Mechanism for UnitGreedy {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

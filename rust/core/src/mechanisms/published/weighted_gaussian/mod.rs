@@ -9,7 +9,7 @@ use dpsel_exact::Result;
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy, without_decision_slack};
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::of_step;
 use crate::mechanisms::shared::curves::{CURVE_GUARANTEE, curve_rounds};
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, zcdp_sigma};
@@ -53,9 +53,9 @@ impl Mechanism for WeightedGaussian {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        of_step(self.release, privacy, bound, counts, |left| self.calibrate(left, bound))
+        of_step(self.release, privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {

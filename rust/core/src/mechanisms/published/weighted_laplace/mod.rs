@@ -11,7 +11,7 @@ use dpsel_exact::noise::Noise;
 use dpsel_exact::numeric::div_up;
 use serde::{Deserialize, Serialize};
 
-use crate::counting::CountedUsers;
+use crate::counting::NumbersAsked;
 use crate::mechanisms::budget_split::apart;
 use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_curve_zcdp, no_laplace_zcdp, no_pure_dp};
 use crate::mechanisms::{Mechanism, Properties, ReleaseStep};
@@ -71,9 +71,9 @@ impl Mechanism for WeightedLaplace {
         &self,
         privacy: Privacy,
         bound: L0Bound,
-        counts: &CountedUsers,
+        asked: &NumbersAsked,
     ) -> Result<Calibration> {
-        apart(privacy, bound, counts, |left| self.calibrate(left, bound))
+        apart(privacy, bound, asked, |left| self.calibrate(left, bound))
     }
 
     fn guarantee(&self) -> Guarantee {
