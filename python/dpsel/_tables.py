@@ -19,6 +19,7 @@ __all__ = [
     "Face",
     "Shown",
     "Tabular",
+    "cell",
     "first_rows",
     "html_table",
     "is_control",
@@ -46,7 +47,7 @@ def one_line(text: str) -> str:
     return "".join(ascii(one)[1:-1] if is_control(one) else one for one in text)
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
     """Return a value of a release for a table; nothing for a missing one, and of a long one its start."""
     text = "" if value is None else str(value)
     return text[:_SHOWN_CHARACTERS] + "…" if len(text) > _SHOWN_CHARACTERS else text
@@ -89,7 +90,7 @@ def first_rows(above: Sequence[str], columns: Mapping[str, Sequence[Any]], large
     places: Iterable[int] = range(min(total, SHOWN_ROWS))
     if largest:
         places = nlargest(SHOWN_ROWS, range(total), key=columns[largest].__getitem__)
-    rows = [[_cell(column[place]) for column in columns.values()] for place in places]
+    rows = [[cell(column[place]) for column in columns.values()] for place in places]
     more = [f"and {total - len(rows):,} more"] if total > len(rows) else []
     return Face(above, list(columns), rows, more)
 

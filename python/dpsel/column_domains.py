@@ -11,6 +11,7 @@ from dpsel._arguments import type_name, with_article
 from dpsel._ingest._libraries import library_of
 from dpsel._optional import optional
 from dpsel._request import columns_of
+from dpsel._tables import SHOWN_ROWS, Face, Shown, cell, one_line
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
 from dpsel.selection import select_partitions
@@ -31,7 +32,7 @@ _ROWS: Final = 1 << 16
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
 
-class Domains:
+class Domains(Shown):
     """The released values of each column, typed as the column is. It is made by [`domains`][dpsel.domains].
 
     Examples:
@@ -116,10 +117,17 @@ class Domains:
         return "\n".join((f"ALTER TABLE {table} ALTER (", ",\n".join(lines), ");"))
 
     def __repr__(self) -> str:
-        """Number of values of each column, and the guarantee."""
-        values = ", ".join(f"{name}: {len(array):,}" for name, array in self._arrays.items())
+        """Number of values of each column, and whose they are."""
+        values = ", ".join(f"{one_line(name)}: {len(array):,}" for name, array in self._arrays.items())
         each = "; each row is a user" if self.report["request"]["columns"]["user"] == _EACH_ROW else ""
         return f"<dpsel.Domains: {values}{each}>"
+
+    def _face(self) -> Face:
+        rows = [
+            [name, f"{len(array):,}", ", ".join(map(cell, array[:SHOWN_ROWS].to_pylist()))]
+            for name, array in self._arrays.items()
+        ]
+        return Face([repr(self)], ["column", "values", "the first of them"], rows)
 
 
 def domains(

@@ -189,7 +189,7 @@ def test_reports_say_what_was_found(tmp_path) -> None:
     data = json.loads((tmp_path / "audit.json").read_text())
     assert data["ok"] is True
     assert [finding["method"] for finding in data["findings"]] == ["exact", "sampled"]
-    assert "<table>" in report._repr_html_()
+    assert "<table" in report._repr_html_()
     assert "every claim stands" in str(report)
 
 

@@ -83,12 +83,14 @@ CALLS = {
     "plan_size": {"rows": 1000},
     "plan_top_k": {"k": 1, "privacy": PURE, "items": 50},
     "compare": TABLE | {"public_data": True, "mechanisms": dpsel.WeightedGaussian()},
+    "domains": {"data": pl.DataFrame({"a": [1] * 9}), "columns": ["a"], "privacy": APPROX},
     "ApproxDP": {"epsilon": 1.0, "delta": 1e-6},
     "PureDP": {"epsilon": 1.0},
     "ZCDP": {"rho": 0.1, "delta": 1e-6},
     "Cost": {"items": APPROX},
     "Counts": {"share": 0.2},
     "Csv": {},
+    "Rest": {"share": 0.2},
     "Quantile": {"quantile": 0.5},
     "Budget": {"total": APPROX},
     "for_group": {"privacy": APPROX, "users_per_group": 2},
@@ -124,6 +126,16 @@ def test_a_hostile_value_ends_with_an_answer_or_an_error_of_ours(name, arguments
 def test_every_public_function_with_parameters_is_called():
     tried = set(CALLS) | {"audit", "audit_callable", "check", "explain", "Ledger"}
     callables = {name for name in dpsel.__all__ if callable(getattr(dpsel, name))}
-    made = {"AuditReport", "Comparison", "Plan", "Release", "Report", "SizePlan", "TopKPlan", "TopKRelease"}
+    made = {
+        "AuditReport",
+        "Comparison",
+        "Domains",
+        "Plan",
+        "Release",
+        "Report",
+        "SizePlan",
+        "TopKPlan",
+        "TopKRelease",
+    }
     other = {"DpselError", "WeakGuaranteeWarning", "Mechanism", "SelectionMechanism", "TopKMechanism"}
     assert callables - tried - made - other == {"selection_mechanisms", "top_k_mechanisms"}

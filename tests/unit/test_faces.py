@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +71,9 @@ RESULTS = {
         ROWS, privacy=PRIVACY, max_items_per_user=1, mechanisms=dpsel.CountGaussian(), public_data=True
     ),
     "AuditReport": lambda _: dpsel.AuditReport((FINDING,), 1e-6),
+    "Domains": lambda _: dpsel.domains(
+        pa.table({"<b>": [HOSTILE] * 900, "b": [1] * 900}), columns=["<b>", "b"], privacy=PRIVACY
+    ),
     "Budget": lambda _: budget(),
     "Ledger": ledger,
     "Accounted": lambda _: accounted(),
