@@ -55,7 +55,6 @@ class Account:
     ranks: dict = field(default_factory=dict)
     #: What each item got from this user in the running block.
     given: dict = field(default_factory=lambda: defaultdict(int))
-    is_forgotten: bool = False
 
 
 def evenly(left: int, age: int, remaining: int) -> int:
@@ -142,6 +141,8 @@ class Series:
         self.plan, self.noise, self.watched, self.present = plan, noise, watched, present
         self.number = 0
         self.accounts: dict[Hashable, Account] = {}
+        #: Users whose rows are ignored for ever, whether they had any or not.
+        self.forgotten: set[Hashable] = set()
         self.walks: dict[Hashable, Walk] = {}
         self.lists: list[frozenset] = []
         self.out: frozenset = frozenset()
@@ -184,12 +185,14 @@ class Series:
             account.given.clear()
 
     def forget(self, user: Hashable) -> None:
-        """The user gives nothing any more. What it gave stays in the sums until the block ends."""
-        if user in self.accounts:
-            self.accounts[user].is_forgotten = True
+        """The user gives nothing any more, also if it comes later; what it gave stays in the block."""
+        self.forgotten.add(user)
+        self.accounts.pop(user, None)
 
     def arrive(self, user: Hashable, items: frozenset) -> None:
         """New pairs queue up, in the order of priorities (here: of their names)."""
+        if user in self.forgotten:
+            return
         account = self.accounts.setdefault(user, Account(self.plan.norm, self.number))
         new = sorted(items - account.seen, key=str)
         account.seen.update(new)
@@ -208,9 +211,8 @@ class Series:
         for user, account in self.accounts.items():
             if not self.plan.waits or self.number in self.plan.blocks:
                 self.rank(account)
-            if not account.is_forgotten:
-                age, remaining = self.number - account.first + 1, self.plan.releases - self.number
-                allowed[user] = self.plan.pace(account.left, age, remaining)
+            age, remaining = self.number - account.first + 1, self.plan.releases - self.number
+            allowed[user] = self.plan.pace(account.left, age, remaining)
         return allowed
 
     def walk(self, item: Hashable) -> Walk:
@@ -238,7 +240,10 @@ class Series:
         walk.importance = self.plan.importance(walk, self.plan, release, clock)
 
     def weights(self, account: Account, allowance: int) -> dict:
-        """What a user gives in a round; the squares of a release add up to `allowance / rounds` at most."""
+        """What a user gives in a round; the squares of a release add up to `allowance / rounds` at most.
+
+        Never less than 0, also where totals were rounded up beyond the cap; 0 where all items are paused.
+        """
         importances = {item: self.walk(item).importance for item in account.ranks if item not in self.out}
         squares = sum(importance**2 for importance in importances.values())
         norm = allowance // self.plan.rounds**2

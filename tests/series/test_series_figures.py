@@ -71,3 +71,8 @@ def test_the_calibration_on_the_page() -> None:
     assert f"{mu:.3f} {z:.2f} {z / mu:.2f}" == "0.482 6.33 13.13"
     rho = (math.sqrt(0.1) + math.sqrt(-math.log1p(-1e-5))) ** 2
     assert f"{rho:.3f}" == "0.102"
+
+
+def test_how_many_users_of_one_item_would_pass_64_bits() -> None:
+    pair = math.sqrt(20) * 2**30
+    assert f"{pair:.1e} {2**63 / pair:.1e}" == "4.8e+09 1.9e+09"

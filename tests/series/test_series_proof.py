@@ -256,3 +256,25 @@ def test_a_user_that_is_forgotten_gives_nothing_and_changes_no_list_off_the_even
         absent = run(ref.Series(plan, moved), ref.without(stream, user), user)
         assert middle.differences or present.lists == absent.lists
         assert all(release < 5 for release, _, _ in given)
+
+
+def test_whoever_is_forgotten_before_the_first_row_is_ignored() -> None:
+    series = ref.Series(TINY, lambda *_: 0)
+    series.release({}, forget=["u"])
+    series.release(rows(u="a", v="a"))
+    assert set(series.accounts) == {"v"}
+    series.release(rows(u="b"), forget=["u", "v"])
+    assert not series.accounts
+
+
+def test_no_weight_is_negative_and_paused_items_get_none() -> None:
+    """Also if totals were rounded up beyond the cap, and if all items of a user are paused."""
+    series = ref.Series(TINY, lambda *_: 0)
+    series.release(rows(u="ab"))
+    account = series.accounts["u"]
+    account.given["a"] = TINY.cap(1, 1) + 1
+    account.given["b"] = 0
+    assert series.weights(account, 6) == {"a": 0, "b": 1}
+    for walk in series.walks.values():
+        walk.importance = 0
+    assert series.weights(account, 6) == {"a": 0, "b": 0}

@@ -28,11 +28,73 @@ class Subtracting(ref.Series):
     """The trap: what a forgotten user gave is taken out of the scores of the block."""
 
     def forget(self, user) -> None:
-        if user in self.accounts and not self.accounts[user].is_forgotten:
+        if user in self.accounts:
             for item, weight in self.accounts[user].given.items():
                 self.walks[item].score -= weight
                 self.walks[item].others -= weight
         super().forget(user)
+
+
+class PayingByTheTable(ref.Series):
+    """The trap: a user may spend something only if the table has enough users."""
+
+    def allowances(self) -> dict:
+        crowded = len(self.accounts) >= 12
+        return {user: allowed if crowded else 0 for user, allowed in super().allowances().items()}
+
+
+class ForgettingByTheTable(ref.Series):
+    """The trap: users 2 and 4 are forgotten as soon as user 1 has rows."""
+
+    def release(self, rows: ref.Rows, forget=()) -> frozenset:
+        return super().release(rows, [2, 4] if 1 in rows else forget)
+
+
+class ForgettingByLists(ref.Series):
+    """What is allowed: users 2 and 4 are forgotten as soon as a list has something."""
+
+    def release(self, rows: ref.Rows, forget=()) -> frozenset:
+        return super().release(rows, [2, 4] if any(self.lists) else forget)
+
+
+class Skipping(ref.Series):
+    """The trap: no release without new pairs."""
+
+    def release(self, rows: ref.Rows, forget=()) -> frozenset:
+        known = {user: account.seen for user, account in self.accounts.items()}
+        if all(items <= known.get(user, set()) for user, items in rows.items()):
+            return frozenset()
+        return super().release(rows, forget)
+
+
+def failures(kind: type[ref.Series], user: int = 1) -> int:
+    """How often lists differ although the noisy values are equal and the event does not occur."""
+    failed = 0
+    for seed in range(10):
+        plan = replace(YEAR, waits=seed % 2 == 0)
+        stream, noise = random_stream(seed, plan.releases), gaussian(seed, UNIT / math.sqrt(2))
+        with_user, without_user, event = replay(kind, plan, stream, noise, user)
+        failed += not event and with_user != without_user
+    return failed
+
+
+def test_allowances_that_depend_on_the_table_fail_the_replay() -> None:
+    assert failures(ref.Series) == 0
+    assert failures(PayingByTheTable) > 0
+
+
+def test_deletions_that_depend_on_the_table_fail_the_replay() -> None:
+    assert failures(ForgettingByLists) == 0
+    assert failures(ForgettingByTheTable) > 0
+
+
+def test_a_week_without_new_rows_is_a_release_all_the_same() -> None:
+    """Otherwise the number of lists tells that `u` alone had new rows."""
+    stream = lambda number, _: [rows(v="a"), rows(v="a", u="b"), rows(v="a")][number]  # noqa: E731
+    plan = replace(YEAR, releases=3)
+    for kind, made in ((ref.Series, (3, 3)), (Skipping, (2, 1))):
+        lists = replay(kind, plan, stream, lambda *_: 0, "u")[:2]
+        assert tuple(map(len, lists)) == made
 
 
 def test_noise_from_the_first_appearance_fails_the_replay() -> None:
