@@ -31,6 +31,7 @@ PRINTING = {
     "mechanisms": ["mechanisms"],
     "compare": COMPARE,
     "check": ["check", "report.json"],
+    "top": ["top", "items.csv", "--report", "report.json", "-k", "1"],
     "ledger": ["ledger", "new.jsonl", *TOTAL],
     "audit": AUDIT,
     "completion": ["completion", "bash"],
@@ -43,6 +44,8 @@ TO_FILES = {
     "card": ["card", "report.json", "-o", "card.html"],
     "filter": ["filter", "items.csv", "rows.csv", "-o", "out.csv", "--report", "report.json"],
     "ledger": ["ledger", "new.jsonl", *TOTAL, "--html", "out.html"],
+    "top": ["top", "items.csv", "--report", "report.json", "-k", "1", "-o", "out.csv"],
+    "domains": ["domains", "rows.csv", "--columns", "item", *TOTAL, "-o", "out.json"],
     "audit": [*AUDIT, "--report", "out.json"],
     "demo-data": ["demo-data", "out.csv", "--kind", "text", "--users", "10"],
 }
@@ -60,6 +63,7 @@ def made(tmp_path_factory):
         item="item",
         privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
         max_items_per_user=1,
+        counts=0.3,
     )
     release.items.write(folder / "items.csv")
     release.report.save(folder / "report.json")

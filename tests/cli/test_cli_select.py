@@ -134,6 +134,8 @@ HONOURED = {
         ("--counts", "0.3", "--count", "rows", "--max-rows-per-item", "9"),
         {"counts": dpsel.Counts(share=0.3, count="rows", max_rows_per_item=9)},
     ),
+    "levels": (("--item", "frequency", "--levels"), {"item": ["item", "frequency"], "levels": True}),
+    "levels_by": (("--levels-by", "/"), {"levels": "/"}),
     "rest": (("--rest", "0.1"), {"rest": dpsel.Rest(share=0.1)}),
     "max_rows_per_user": (
         ("--rest", "0.1", "--max-rows-per-user", "9"),

@@ -155,7 +155,7 @@ def test_every_part_of_the_report_is_derived_again(case) -> None:
         for name in path:
             inside = inside[name]
         value = inside[last]
-        inside[last] = value + 9 if isinstance(value, int) else (value or 0.25) / 2
+        inside[last] = value + 10**6 if isinstance(value, int) else (value or 0.25) / 2
         found = str(dpsel.check(Report(json.dumps(changed))))
         assert "the rest" in found or "the coverage" in found, (path, found)
     del honest["rest"]
@@ -247,9 +247,8 @@ def test_what_cannot_be_is_refused_before_anything_is_spent() -> None:
         dpsel.select_top_k(data, k=1, privacy=dpsel.PureDP(epsilon=1.0), domain=["a"], rest=0.02)
     without = dpsel.select_partitions(data, **asked)
     assert without.report.rest is None
-    for name in ("rest", "coverage"):
-        with pytest.raises(InvalidParameterError, match=r"ask for them with rest=0\.02"):
-            getattr(without, name)
+    assert without.rest is None
+    assert without.coverage is None
 
 
 def test_a_refused_call_leaves_its_payment() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpsel.exceptions import InvalidParameterError, ReportError
+from dpsel.exceptions import ReportError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,9 +86,10 @@ def rest_of(report: Mapping[str, Any]) -> dict[str, Any] | None:
         raise ReportError(_DISAGREE) from None
 
 
-def numbers_of_rest(report: Mapping[str, Any]) -> RestNumbers:
-    """Return the numbers; refuse a release without them."""
-    rest = _asked(report)
+def numbers_of_rest(report: Mapping[str, Any]) -> RestNumbers | None:
+    """Return the numbers, if there are any."""
+    if (rest := rest_of(report)) is None:
+        return None
     rows = rest.get("rows")
     return RestNumbers(
         ListedUsers(*(rest["users"][name] for name in ListedUsers._fields)),
@@ -96,26 +97,23 @@ def numbers_of_rest(report: Mapping[str, Any]) -> RestNumbers:
     )
 
 
-def coverage_of(report: Mapping[str, Any]) -> dict[str, Covered]:
-    """Return the covered part of users, and of rows if they are counted."""
-    rest = _asked(report)
+def coverage_of(report: Mapping[str, Any]) -> dict[str, Covered] | None:
+    """Return the covered part of users, and of rows if they are counted; ``None`` without numbers."""
+    if (rest := rest_of(report)) is None:
+        return None
+    return _covered(rest)
+
+
+def _covered(rest: Mapping[str, Any]) -> dict[str, Covered]:
     ends = {kind: rest[kind]["coverage"] for kind in ("users", "rows") if kind in rest}
     return {kind: Covered(*(of.get(name) for name in Covered._fields)) for kind, of in ends.items()}
-
-
-def _asked(report: Mapping[str, Any]) -> dict[str, Any]:
-    if (rest := rest_of(report)) is None:
-        raise InvalidParameterError(
-            "the release has no numbers of the rest; ask for them with rest=0.02, a share of the budget"
-        )
-    return rest
 
 
 def rest_lines(report: Mapping[str, Any]) -> list[str]:
     """Return what the list covers, in a line for people, if it is known."""
     if (rest := rest_of(report)) is None:
         return []
-    covered = coverage_of(report)
+    covered = _covered(rest)
     told = f"{covered['users']} of the users hold an item of the list"
     if (most := rest["max_rows_per_user"]) is not None:
         told += f"; it covers {covered['rows']} of the rows, where a user counts for at most {most:,}"

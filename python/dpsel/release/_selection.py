@@ -149,30 +149,24 @@ class Release(Contents, Generic[ItemsT]):
         return self._table.to_pandas()
 
     @property
-    def rest(self) -> RestNumbers:
-        """The noisy numbers of what the list covers, if ``rest=`` asked for them.
+    def rest(self) -> RestNumbers | None:
+        """The noisy numbers of what the list covers; ``None`` unless ``rest=`` asked for them.
 
         ``rest.users`` has the numbers of users with ``all``, ``some`` and ``none`` of their items in the
         list. ``rest.rows`` has rows ``inside`` and ``outside`` of it, or is ``None``. ``report.rest`` has the
         noise.
-
-        Raises:
-            InvalidParameterError: If the release has none.
         """
         from dpsel.release._rest import numbers_of_rest
 
         return numbers_of_rest(self.report)
 
     @property
-    def coverage(self) -> dict[str, Covered]:
-        """How much the list covers: of ``users``, and of ``rows`` if they are counted.
+    def coverage(self) -> dict[str, Covered] | None:
+        """How much the list covers: of ``users``, and of ``rows`` if counted; ``None`` without ``rest=``.
 
         A user is covered that has an item of the list. Each is a share with an interval of 95 % for the
         noise. Of one user at most ``max_rows_per_user`` rows count, so heavy users weigh less than in all
         rows. Public items count as covered, and rows of excluded items do not count.
-
-        Raises:
-            InvalidParameterError: If the release has no numbers of the rest.
 
         Examples:
             >>> import dpsel

@@ -90,12 +90,12 @@ class SparkRelease(_OnDriver["Release"]):
     __slots__ = ()
 
     @property
-    def rest(self) -> RestNumbers:
+    def rest(self) -> RestNumbers | None:
         """The noisy numbers of what the list covers, as [`Release.rest`][dpsel.Release.rest]."""
         return self._local.rest
 
     @property
-    def coverage(self) -> dict[str, Covered]:
+    def coverage(self) -> dict[str, Covered] | None:
         """How much the list covers, as [`Release.coverage`][dpsel.Release.coverage]."""
         return self._local.coverage
 
