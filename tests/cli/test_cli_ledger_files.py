@@ -14,7 +14,18 @@ from dpsel.cli._app import COMMANDS
 TOTAL = ("--epsilon", "4", "--delta", "1e-5")
 #: Names of parameters that write a file, and all others that name one.
 WRITE = {"output", "report", "plot", "html", "out"}
-READ = {"ledger", "file", "database", "items", "scratch", "prior", "exclude", "public_items", "domain"}
+READ = {
+    "ledger",
+    "file",
+    "database",
+    "items",
+    "scratch",
+    "prior",
+    "exclude",
+    "public_items",
+    "domain",
+    "path",
+}
 
 
 def _outputs():
@@ -22,7 +33,7 @@ def _outputs():
         for param in command.params:
             is_path = isinstance(param.type, click.Path) or param.metavar in {"FILE", "PAGE"}
             name = param.name
-            if command.name in {"check", "card"} or (command.name, name) == ("filter", "report"):
+            if command.name in {"check", "card"} or (command.name in {"filter", "top"} and name == "report"):
                 continue  # They read reports.
             if is_path:
                 assert name in WRITE | READ, f"does {command.name} write {name}?"
@@ -39,7 +50,9 @@ def rows(tmp_path):
 
 def _released(rows):
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
-    return dpsel.select_partitions(rows, user="user", item="item", privacy=privacy, max_items_per_user=1)
+    return dpsel.select_partitions(
+        rows, user="user", item="item", privacy=privacy, max_items_per_user=1, counts=0.3
+    )
 
 
 def _arguments(command, rows, place):
@@ -53,6 +66,17 @@ def _arguments(command, rows, place):
         "audit": ["weighted-gaussian", "--quick"],
         "demo-data": [place, "--kind", "quotations"],
         "ledger": [rows.parent / "spent.csv"],
+        "domains": [
+            rows,
+            "--columns",
+            "item",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-6",
+            "-o",
+            place.with_name("own"),
+        ],
     }[command]
 
 
@@ -68,11 +92,11 @@ def test_no_command_writes_over_a_ledger(dpsel_run, tmp_path, rows, command, opt
     dpsel.Ledger(ledger, dpsel.PureDP(epsilon=1.0)).spend(dpsel.PureDP(epsilon=0.25))
     NAMES[name](ledger, place)
     before = ledger.read_bytes()
-    if command == "filter":
+    if command in {"filter", "top"}:
         release = _released(rows)
         release.write(tmp_path / "items.csv")
         release.report.save(tmp_path / "items.json")
-        arguments = [tmp_path / "items.csv", rows]
+        arguments = [tmp_path / "items.csv", *([rows] if command == "filter" else ["-k", "1"])]
     else:
         arguments = _arguments(command, rows, place)
     done = dpsel_run(command, *map(str, arguments), *([flag, str(place)] if flag else []))
