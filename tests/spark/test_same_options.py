@@ -57,7 +57,7 @@ OPTIONS = {
         {"mechanism": dpsel.ByLength(dpsel.Steered(rounds=3), dpsel.Sips(), size=4, percent=99), **LISTS},
     ],
 }
-#: Keywords that have their own tests, here or in `test_same_release.py`; `levels=` is refused (`unit/test_levels.py`).
+#: Keywords that have their own tests, here or in `test_same_release.py`. Spark refuses `levels=`.
 ELSEWHERE = {
     "levels",
     *("user", "item", "privacy", "with_weights", "counts", "ngrams", "tokenizer", "progress"),
