@@ -155,9 +155,15 @@ def test_every_part_of_the_report_is_derived_again(case) -> None:
         for name in path:
             inside = inside[name]
         value = inside[last]
-        inside[last] = value + 10**6 if isinstance(value, int) else (value or 0.25) / 2
+        inside[last] = value + 500_000 if isinstance(value, int) else (value or 0.25) / 2
         found = str(dpsel.check(Report(json.dumps(changed))))
-        assert "the rest" in found or "the coverage" in found, (path, found)
+        # Numbers are noisy: another one may have the same interval, and then the fingerprint tells.
+        told = (
+            "the rest",
+            "the coverage",
+            *(["the fingerprint"] if path in (["rest", "users"], ["rest", "rows"]) else []),
+        )
+        assert any(words in found for words in told), (path, found)
     del honest["rest"]
     found = str(dpsel.check(Report(json.dumps(honest))))
     assert "numbers of the rest, or none, other than the request calls for" in found
