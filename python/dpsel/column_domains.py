@@ -51,14 +51,14 @@ class Domains(Shown):
         );
     """
 
-    __slots__ = ("_arrays", "report")
+    __slots__ = ("_arrays", "_users", "report")
 
     report: Report
     """What was enforced, for all columns together."""
 
-    def __init__(self, arrays: dict[str, Any], report: Report) -> None:
-        """Keep an array of pyarrow for each column."""
-        self._arrays, self.report = arrays, report
+    def __init__(self, arrays: dict[str, Any], report: Report, *, users: bool) -> None:
+        """Keep an array of pyarrow for each column, and whether a column told the users."""
+        self._arrays, self.report, self._users = arrays, report, users
 
     @property
     def columns(self) -> list[str]:
@@ -119,7 +119,7 @@ class Domains(Shown):
     def __repr__(self) -> str:
         """Number of values of each column, and whose they are."""
         values = ", ".join(f"{one_line(name)}: {len(array):,}" for name, array in self._arrays.items())
-        each = "; each row is a user" if self.report["request"]["columns"]["user"] == _EACH_ROW else ""
+        each = "" if self._users else "; each row is a user"
         return f"<dpsel.Domains: {values}{each}>"
 
     def _face(self) -> Face:
@@ -200,7 +200,7 @@ def domains(
         progress=progress,
         insecure_test_key=insecure_test_key,
     )
-    return Domains(_typed(release, kinds), release.report)
+    return Domains(_typed(release, kinds), release.report, users=user is not None)
 
 
 def _checked_names(columns: Sequence[str], user: str | None) -> list[str]:

@@ -56,7 +56,9 @@ def test_every_column_has_its_values_in_its_type(form, user):
 @pytest.mark.parametrize("name", ["column", "value", "each row"])
 def test_a_user_column_of_any_name(name):
     table = TABLE.rename_columns([name, *TABLE.column_names[1:]])
-    assert found(table, user=name)["number"] == VALUES["number"]
+    made = found(table, user=name)
+    assert made["number"] == VALUES["number"]
+    assert "each row is a user" not in repr(made)
 
 
 def test_options_of_a_selection(tmp_path):

@@ -183,6 +183,13 @@ def scratch_options(command: F) -> F:
     return folder(most(command))
 
 
+report_of_items_option = click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The report of ITEMS.  [default: its name with the extension .json]",
+)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 plot_option = click.option(

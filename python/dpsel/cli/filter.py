@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import dpsel
-from dpsel.cli._options import format_option, inputs_from
+from dpsel.cli._options import format_option, inputs_from, report_of_items_option
 from dpsel.cli._output import refuse_same_file
 
 _EPILOG = """\
@@ -29,12 +29,7 @@ protected. Do not publish it; hand it to a tool that protects what it computes.
 @click.argument("items", type=click.Path(path_type=Path))
 @click.argument("paths", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Rows to FILE, in the format of PATHS.")
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The report of ITEMS.  [default: its name with the extension .json]",
-)
+@report_of_items_option
 @click.option(
     "--item",
     "columns",

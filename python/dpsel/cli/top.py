@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 import dpsel
+from dpsel.cli._options import report_of_items_option
 from dpsel.cli._output import STDOUT, print_file, refuse_same_file
 from dpsel.cli._results import STDOUT_FORMATS, target_of
 from dpsel.cli._streams import require_stdout
@@ -32,12 +33,7 @@ It reads published keys and numbers alone, so it costs nothing, for every k and 
     metavar="COLUMN",
     help="Item column whose values make the groups; repeat it for several.  [default: all keys are one]",
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The report of ITEMS.  [default: its name with the extension .json]",
-)
+@report_of_items_option
 @click.option(
     "-o",
     "--output",
