@@ -404,8 +404,8 @@ mod tests {
             let of = |users: &[Vec<(bool, usize)>]| {
                 let mut sums = noise.sums();
                 for held in users {
-            sums.add(held.iter().copied());
-        }
+                    sums.add(held.iter().copied());
+                }
                 sums
             };
             let (mut parts, mut sent) = (of(other), noise.sums());
