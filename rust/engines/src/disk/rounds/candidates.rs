@@ -3,18 +3,18 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_rows::runtime::memory::Growing;
 
-use super::item_codes::Hashes;
-use crate::exchange::{ByDigest, Chances, NO_CODE};
+use super::frequent_items::{FrequentItems, NEW, PlaceFor, RARE};
+use crate::exchange::{ByDigest, Chances, NO_CODE, item_hash};
 
 /// Finds the items that some round can release, and gives codes to them.
 pub(super) struct Coding<'a> {
     pub(super) chances: Chances,
-    /// The hashes of frequent items, and the users of each.
-    pub(super) hashes: Hashes,
+    /// The users of each frequent hash, by place.
     pub(super) users: &'a [u32],
     /// The most users of all other items.
     pub(super) above: u32,
@@ -29,13 +29,11 @@ pub(super) struct Coding<'a> {
     pub(super) needed: AtomicUsize,
 }
 
-/// The frequent items and candidates that were met so far.
-#[derive(Debug, Default)]
+/// The frequent items and candidates that were met so far, with their codes.
+#[derive(Debug)]
 pub(super) struct Met {
-    /// The first item with each frequent hash, and its code; zero before there is one.
-    first: Vec<Digest>,
-    first_codes: Vec<u32>,
-    /// Candidates that are not first.
+    frequent: FrequentItems,
+    /// Candidates that are not noted there.
     others: ByDigest<u32>,
     pub(super) candidates: Growing<u128>,
 }
@@ -43,7 +41,7 @@ pub(super) struct Met {
 /// The most candidates, whose codes have 32 bits, and the bytes of each.
 const MOST: usize = 1 << 31;
 const CANDIDATE_BYTES: usize = size_of::<u128>();
-/// Bytes that a frequent item takes beside: its hash, code and users, and the first digest with its code, rounded up.
+/// Bytes that a frequent item takes beside: its place in the table and its users, rounded up.
 const FREQUENT_BYTES: usize = 36;
 /// Bytes of a frequent item that is a candidate. Other candidates take more.
 pub(super) const BYTES: usize = FREQUENT_BYTES + CANDIDATE_BYTES;
@@ -59,9 +57,17 @@ const LOOKED_UP: usize = 1 << 16;
 const OTHER_BYTES: usize = 40;
 
 impl Met {
-    /// Nothing is met yet of so many frequent hashes.
-    pub(super) fn new(hashes: usize) -> Self {
-        Self { first: vec![Digest::default(); hashes], first_codes: vec![NO_CODE; hashes], ..Self::default() }
+    /// Nothing is met yet of these hashes, each with its users. The users by place come back, and `above` for free places.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Capacity`] for too many hashes.
+    pub(super) fn new(mut counts: Vec<(u32, u32)>, above: u32) -> Result<(Self, Vec<u32>)> {
+        let frequent = FrequentItems::new(&mut counts)?;
+        let mut users = vec![above; frequent.len()];
+        for (hash, number) in counts {
+            users[frequent.place_of(hash)] = number;
+        }
+        Ok((Self { frequent, others: ByDigest::default(), candidates: Growing::default() }, users))
     }
 
     /// The bytes that candidates take now, or would take if one more came: beside a full table there is one of twice its size
@@ -71,31 +77,20 @@ impl Met {
         self.candidates.bytes() + tables * self.others.capacity() * OTHER_BYTES
     }
 
-    /// The code of an item that was met before. Other items than first ones are met only if they are candidates.
-    #[inline]
-    fn code(&self, of_hash: Option<u32>, item: Digest) -> Option<u32> {
-        match of_hash {
-            Some(of_hash) if self.first[of_hash as usize] == item => Some(self.first_codes[of_hash as usize]),
-            Some(_) | None => self.others.get(&item).copied(),
-        }
-    }
-
-    /// Meet an item; returns its code.
-    fn meet(&mut self, of_hash: Option<u32>, item: Digest, is_candidate: bool) -> u32 {
+    /// Meet an item; returns its code. Other items than first ones are remembered only if they are candidates.
+    fn meet(&mut self, item: Digest, is_candidate: bool) -> u32 {
+        let place = self.frequent.place_for(item);
+        let known = place.as_ref().and_then(PlaceFor::number).or_else(|| self.others.get(&item).copied());
         // Another thread may have met it since.
-        if let Some(code) = self.code(of_hash, item) {
+        if let Some(code) = known {
             return code;
         }
         let code = if is_candidate { codes(self.candidates.len()) } else { NO_CODE };
         self.candidates.extend(is_candidate.then_some(item.0).into_iter());
-        match of_hash.map(|of_hash| of_hash as usize) {
-            Some(place) if self.first[place] == Digest::default() => {
-                (self.first[place], self.first_codes[place]) = (item, code);
-            }
-            Some(_) | None if is_candidate => {
-                self.others.insert(item, code);
-            }
-            Some(_) | None => {}
+        if let Some(place) = place.filter(|place| place.unmet().is_some()) {
+            place.note(code);
+        } else if is_candidate {
+            self.others.insert(item, code);
         }
         code
     }
@@ -105,26 +100,26 @@ impl Coding<'_> {
     /// The code of each item of a bucket.
     pub(super) fn codes_of(&self, items: &[Digest], found: &mut Vec<u32>) {
         found.clear();
-        let mut of_hashes = Vec::new();
-        for items in items.chunks(LOOKED_UP) {
-            self.hashes.codes_of(items, &mut of_hashes);
-            self.add_codes(items, &of_hashes, found);
-        }
+        items.chunks(LOOKED_UP).for_each(|items| self.add_codes(items, found));
     }
 
-    /// Add the codes of items, given those of their hashes. Only items that were not met before are looked at more closely.
-    fn add_codes(&self, items: &[Digest], of_hashes: &[Option<u32>], found: &mut Vec<u32>) {
+    /// Add the codes of items. Only items that were not met before are looked at more closely.
+    fn add_codes(&self, items: &[Digest], found: &mut Vec<u32>) {
         let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
-        let met = self.met.read().unwrap_or_else(PoisonError::into_inner);
-        let first = found.len();
-        for (place, (item, of_hash)) in items.iter().zip(of_hashes).enumerate() {
-            let code = met.code(*of_hash, *item);
-            if code.is_none() {
-                places.push(place);
-                new.push(*item);
-                users.push(of_hash.map_or(self.above, |of_hash| self.users[of_hash as usize]));
+        let (met, first) = (self.met.read().unwrap_or_else(PoisonError::into_inner), found.len());
+        met.frequent.numbers_of(items, found);
+        for (place, (code, item)) in found[first..].iter_mut().zip(items).enumerate() {
+            if *code != RARE && *code != NEW {
+                continue;
             }
-            found.push(code.unwrap_or(NO_CODE)); // Otherwise: changed below, if it is a candidate.
+            if let Some(known) = met.others.get(item) {
+                *code = *known;
+                continue;
+            }
+            places.push(place);
+            new.push(*item);
+            let of_hash = (*code == NEW).then(|| self.users[met.frequent.place_of(item_hash(*item))]);
+            users.push(of_hash.unwrap_or(self.above)); // Otherwise: it is not in the table.
         }
         drop(met);
         let are_candidates = self.chances.can_release(&new, &users);
@@ -138,9 +133,8 @@ impl Coding<'_> {
                 self.needed.fetch_max(needed, Ordering::Relaxed);
                 return;
             }
-            if is_candidate || of_hashes[place].is_some() {
-                found[first + place] = met.meet(of_hashes[place], item, is_candidate);
-            }
+            let code = &mut found[first + place];
+            *code = if is_candidate || *code == NEW { met.meet(item, is_candidate) } else { NO_CODE };
         }
     }
 }

@@ -6,7 +6,7 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
 
 use super::candidates::BYTES as FREQUENT;
-use super::item_codes::{BYTES as NUMBERED, Hashes};
+use super::frequent_items::BYTES as NUMBERED;
 use crate::disk::reading::frequent;
 use crate::disk::threads::{Gathered, Output, Stages, largest, parts};
 use crate::exchange::{ExchangeJob, Packed, ReleasedSet};
@@ -53,7 +53,7 @@ impl Rounds<'_> {
         drop(counts);
         control.end_phase();
         let decided = if is_scored {
-            self.scored(contributions, Hashes::new(found).0)?
+            self.scored(contributions, found)?
         } else {
             self.plain(contributions, found, room)?
         };

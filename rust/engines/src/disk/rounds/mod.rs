@@ -3,7 +3,7 @@
 mod blocks;
 mod candidates;
 mod counts;
-mod item_codes;
+mod frequent_items;
 mod job;
 mod plain;
 mod scored;

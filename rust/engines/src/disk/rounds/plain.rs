@@ -18,7 +18,6 @@ use dpsel_rows::runtime::memory::Growing;
 use dpsel_rows::scratch::{Spool, Stored};
 
 use super::candidates::{Coding, Met, most_candidates};
-use super::item_codes::Hashes;
 use super::job::{PLAIN, Rounds};
 use crate::disk::threads::parts;
 use crate::exchange::{
@@ -57,15 +56,14 @@ impl Rounds<'_> {
     /// Prune all users.
     fn pruned(&self, contributions: &Stored, frequent: Vec<(u32, u32)>, room: usize) -> Result<OnCandidates> {
         let bound = self.job.spec().kept()?;
-        let (hashes, users) = Hashes::new(frequent);
-        let met = Met::new(users.len());
+        let (above, most) = (self.job.frequent_above(), most_candidates(room, frequent.len()));
+        let (met, users) = Met::new(frequent, above)?;
         let coding = Coding {
             chances: self.job.chances()?,
-            hashes,
             users: &users,
-            above: self.job.frequent_above(),
+            above,
             met: RwLock::new(met),
-            most: most_candidates(room, users.len()),
+            most,
             buckets: parts(contributions).len(),
             begun: AtomicUsize::new(0),
             needed: AtomicUsize::new(0),

@@ -1,26 +1,79 @@
 //! Scored rounds on the disk: each reads its users once, in blocks. Of shared items the sums and importances are in memory,
 //! and the rest is read once a round.
 
+use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use dpsel_core::rounds::{BLOCK_ITEMS, BlockFiller, Driver, ItemBlock, MOST_SHARED, SharedTable, UserBlock};
-use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
-use dpsel_rows::runtime::memory::Growing;
+use dpsel_exact::{Error, Result};
 use dpsel_rows::scratch::Stored;
 
 use super::blocks::DiskBlocks;
-use super::item_codes::{Hashes, Numbered};
+use super::frequent_items::{FrequentItems, NEW, RARE};
 use super::job::Rounds;
-use crate::exchange::{BucketUsers, Decisions, Packed};
+use crate::exchange::{BucketUsers, ByDigest, Decisions, Packed};
 
 /// Shared items of which threads have sums of their own.
 const THREAD_SLOTS: usize = 1 << 18;
 
+/// The slots of shared items. The more users, the smaller, so that what is known of frequent items fits into caches.
+struct Slots {
+    items: FrequentItems,
+    /// Items whose hash another one has. Their slots are those beyond.
+    others: ByDigest<u32>,
+    hashes: usize,
+}
+
+impl Slots {
+    /// Give slots to hashes, each with its users. No item is met yet.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for too many hashes.
+    fn new(mut counts: Vec<(u32, u32)>) -> Result<Self> {
+        let mut items = FrequentItems::new(&mut counts)?;
+        counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
+        counts.iter().zip(0..).for_each(|((hash, _), slot)| items.set_number(*hash, slot));
+        Ok(Self { items, others: ByDigest::default(), hashes: counts.len() })
+    }
+
+    fn len(&self) -> usize {
+        self.hashes + self.others.len()
+    }
+
+    /// The slot of an item whose hash is among them.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] for too many items.
+    fn meet(&mut self, item: Digest) -> Result<Option<u32>> {
+        let next = self.len();
+        let Some(place) = self.items.place_for(item) else { return Ok(None) };
+        if let Some(slot) = place.number().or_else(|| self.others.get(&item).copied()) {
+            return Ok(Some(slot));
+        }
+        if let Some(slot) = place.unmet() {
+            place.note(slot);
+            return Ok(Some(slot));
+        }
+        if next >= MOST_SHARED {
+            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+        }
+        self.others.insert(item, codes(next));
+        Ok(Some(codes(next)))
+    }
+
+    /// The items in the order of their slots.
+    fn in_order(&mut self) -> impl Iterator<Item = Digest> {
+        let mut others: Vec<_> = self.others.drain().collect();
+        others.sort_unstable_by_key(|(_, slot)| *slot);
+        self.items.in_order().chain(others.into_iter().map(|(item, _)| item))
+    }
+}
+
 /// Puts users into blocks: bounded, with the items that they keep.
 struct BlockWriter<'a> {
-    hashes: &'a Hashes,
-    numbered: &'a RwLock<Numbered>,
+    shared: &'a RwLock<Slots>,
     written: &'a DiskBlocks<'a, UserBlock>,
     /// Rows of a block, about.
     rows: usize,
@@ -29,29 +82,20 @@ struct BlockWriter<'a> {
 /// The buffers of one thread that puts users into blocks.
 struct WriterBuffers {
     bucket: BucketUsers,
-    slots: Vec<Option<u32>>,
+    slots: Vec<u32>,
     filling: BlockFiller,
     packed: Vec<u8>,
 }
 
 impl BlockWriter<'_> {
-    /// The slot of each item; none for items that one user at most holds.
-    fn slots_of(&self, items: &[Digest], found: &mut Vec<Option<u32>>) -> Result<()> {
-        self.hashes.codes_of(items, found);
-        let mut new = Vec::new();
-        let numbered = self.numbered.read().unwrap_or_else(PoisonError::into_inner);
-        let known = numbered.known();
-        for (at, (code, item)) in found.iter_mut().zip(items).enumerate() {
-            let Some(of_hash) = *code else { continue };
-            match known.code(of_hash, *item) {
-                Some(known) => *code = Some(known),
-                None => new.push((at, of_hash)),
-            }
-        }
-        drop(numbered);
-        let mut numbered = self.numbered.write().unwrap_or_else(PoisonError::into_inner);
-        for (at, of_hash) in new {
-            found[at] = Some(numbered.code(of_hash, items[at])?);
+    /// The slot of each item; [`RARE`] for items that one user at most holds.
+    fn slots_of(&self, items: &[Digest], found: &mut Vec<u32>) -> Result<()> {
+        found.clear();
+        self.shared.read().unwrap_or_else(PoisonError::into_inner).items.numbers_of(items, found);
+        let new = found.iter_mut().zip(items).filter(|(slot, _)| **slot == NEW);
+        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        for (slot, item) in new {
+            *slot = shared.meet(*item)?.unwrap_or(RARE); // Otherwise: the free place of another hash.
         }
         Ok(())
     }
@@ -61,7 +105,10 @@ impl BlockWriter<'_> {
         let WriterBuffers { bucket, slots, filling, packed } = buffers;
         self.slots_of(&bucket.items, slots)?;
         bucket.each_user(|items, user, places, keyed| {
-            let slot = |place: &u32| slots[*place as usize].ok_or(items[*place as usize]);
+            let slot = |place: &u32| match slots[*place as usize] {
+                RARE => Err(items[*place as usize]),
+                slot => Ok(slot),
+            };
             filling.add((items, user, places), slot, keyed);
             if filling.is_full(self.rows) { self.write(filling, packed) } else { Ok(()) }
         })
@@ -74,17 +121,17 @@ impl BlockWriter<'_> {
 }
 
 impl<'a> Rounds<'a> {
-    /// The decisions of the last round, given the hashes of all items with more than one user.
+    /// The decisions of the last round, given the hashes of all items with more than one user, and their users.
     ///
     /// # Errors
     /// As [`Rounds::decided`].
-    pub(super) fn scored(&self, contributions: Arc<Stored>, hashes: Hashes) -> Result<Packed> {
+    pub(super) fn scored(&self, contributions: Arc<Stored>, counts: Vec<(u32, u32)>) -> Result<Packed> {
         let (stages, rounds) = (self.stages, self.job.scored_rounds()?);
-        let (mut users, digests) = self.in_blocks(&contributions, hashes)?;
+        let (mut users, mut slots) = self.in_blocks(&contributions, counts)?;
         drop(contributions);
-        let (items, number) = (self.items_before_rounds(digests.as_slice())?, digests.len());
+        let (number, items) = (slots.len(), self.items_before_rounds(slots.in_order())?);
         // Before the next arrays, so that the peak is lower.
-        drop(digests);
+        drop(slots);
         let shared = SharedTable::new(number, (stages.memory.threads, THREAD_SLOTS));
         stages.control.end_phase();
         let (alone, shared) = Driver::new(rounds, shared, items).run(&mut users, stages.control)?;
@@ -102,13 +149,12 @@ impl<'a> Rounds<'a> {
     fn in_blocks(
         &self,
         contributions: &Stored,
-        hashes: Hashes,
-    ) -> Result<(DiskBlocks<'a, UserBlock>, Growing<u128>)> {
-        let stages = self.stages;
-        let numbered = RwLock::new(Numbered::new(&hashes, MOST_SHARED));
+        counts: Vec<(u32, u32)>,
+    ) -> Result<(DiskBlocks<'a, UserBlock>, Slots)> {
+        let (stages, shared) = (self.stages, RwLock::new(Slots::new(counts)?));
         let written = DiskBlocks::new(stages, self.scratch)?;
         let rows = stages.memory.block_rows;
-        let blocks = BlockWriter { hashes: &hashes, numbered: &numbered, written: &written, rows };
+        let blocks = BlockWriter { shared: &shared, written: &written, rows };
         let filling = self.job.filling()?;
         let buffers = || WriterBuffers {
             bucket: BucketUsers::new(self.job.key()),
@@ -125,17 +171,23 @@ impl<'a> Rounds<'a> {
             },
             |mut buffers| blocks.write(&mut buffers.filling, &mut buffers.packed),
         )?;
-        drop(hashes);
-        Ok((written, numbered.into_inner().unwrap_or_else(PoisonError::into_inner).items()))
+        Ok((written, shared.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// These items before the first round, many together.
-    fn items_before_rounds(&self, digests: &[u128]) -> Result<DiskBlocks<'a, ItemBlock>> {
-        let (items, mut packed) = (DiskBlocks::new(self.stages, self.scratch)?, Vec::new());
-        for (number, digests) in digests.chunks(BLOCK_ITEMS).enumerate() {
-            let digests = digests.iter().copied().map(Digest).collect();
-            items.add(&ItemBlock::new(number * BLOCK_ITEMS, digests), &mut packed)?;
+    fn items_before_rounds(
+        &self,
+        mut digests: impl Iterator<Item = Digest>,
+    ) -> Result<DiskBlocks<'a, ItemBlock>> {
+        let (items, mut packed, mut first) = (DiskBlocks::new(self.stages, self.scratch)?, Vec::new(), 0);
+        loop {
+            let digests: Vec<Digest> = digests.by_ref().take(BLOCK_ITEMS).collect();
+            if digests.is_empty() {
+                return Ok(items);
+            }
+            let number = digests.len();
+            items.add(&ItemBlock::new(first, digests), &mut packed)?;
+            first += number;
         }
-        Ok(items)
     }
 }
