@@ -214,7 +214,7 @@ fn digests<'a>(values: impl Iterator<Item = &'a Canonical>) {
                 digester.bytes(kind, [bytes.as_slice()], &mut DigestBatch::default(), &mut out);
                 let block = Block::bytes(kind, bytes);
                 if block != Block::LONG {
-                    digester.blocks(&[block], &mut out);
+                    digester.blocks([block], &mut out);
                     assert_eq!(out[0], out[1], "a block and its digest");
                 }
             }

@@ -70,8 +70,7 @@ impl Digester {
 
     /// Digests of integer-like keys, appended to `out`.
     pub fn integers(&self, kind: KeyKind, values: impl IntoIterator<Item = i128>, out: &mut Vec<Digest>) {
-        let blocks: Vec<Block> = values.into_iter().map(|value| Block::integer(kind, value)).collect();
-        self.blocks(&blocks, out);
+        self.blocks(values.into_iter().map(|value| Block::integer(kind, value)), out);
     }
 
     /// The digest of an integer-like key, as a word.
@@ -115,9 +114,9 @@ impl Digester {
     /// Digests of keys of one block, appended to `out`.
     ///
     /// [`Block::LONG`] is no key: its digest is meaningless.
-    pub fn blocks(&self, blocks: &[Block], out: &mut Vec<Digest>) {
+    pub fn blocks(&self, blocks: impl IntoIterator<Item = Block>, out: &mut Vec<Digest>) {
         let first = out.len();
-        out.extend(blocks.iter().map(|block| Digest(block.0)));
+        out.extend(blocks.into_iter().map(|block| Digest(block.0)));
         encrypt(&self.cipher, zerocopy::transmute_mut!(&mut out[first..]));
     }
 
@@ -237,7 +236,7 @@ mod tests {
             }
             if block != Block::LONG {
                 let mut out = Vec::new();
-                digester().blocks(&[block], &mut out);
+                digester().blocks([block], &mut out);
                 assert_eq!(out, [one(KeyKind::Text, &value)]);
                 let again = digester().blocks_of(&out)[0];
                 assert_eq!(again.short_bytes(KeyKind::Text).unwrap().as_slice(), value);

@@ -108,23 +108,41 @@ impl Coding<'_> {
         let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let (met, first) = (self.met.read().unwrap_or_else(PoisonError::into_inner), found.len());
         met.frequent.numbers_of(items, found);
-        for (place, (code, item)) in found[first..].iter_mut().zip(items).enumerate() {
-            if *code != RARE && *code != NEW {
-                continue;
-            }
-            if let Some(known) = met.others.get(item) {
-                *code = *known;
-                continue;
+        for (place, (code, item)) in (first..).zip(found[first..].iter_mut().zip(items)) {
+            match *code {
+                // Nearly all of these are no candidates. So that is asked first.
+                RARE => users.push(self.above),
+                NEW => match met.others.get(item) {
+                    Some(known) => {
+                        *code = *known;
+                        continue;
+                    }
+                    None => users.push(self.users[met.frequent.place_of(item_hash(*item))]),
+                },
+                _ => continue,
             }
             places.push(place);
             new.push(*item);
-            let of_hash = (*code == NEW).then(|| self.users[met.frequent.place_of(item_hash(*item))]);
-            users.push(of_hash.unwrap_or(self.above)); // Otherwise: it is not in the table.
         }
         drop(met);
         let are_candidates = self.chances.can_release(&new, &users);
-        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
+        let mut to_meet = Vec::new();
         for ((place, item), is_candidate) in places.into_iter().zip(new).zip(are_candidates) {
+            if is_candidate || found[place] == NEW {
+                to_meet.push((place, item, is_candidate));
+            }
+            found[place] = NO_CODE;
+        }
+        self.meet(&to_meet, found);
+    }
+
+    /// Meet items, each for a place among the codes, and whether it is a candidate.
+    fn meet(&self, items: &[(usize, Digest, bool)], found: &mut [u32]) {
+        if items.is_empty() {
+            return;
+        }
+        let mut met = self.met.write().unwrap_or_else(PoisonError::into_inner);
+        for (place, item, is_candidate) in items {
             if met.bytes() > self.most {
                 // What this bucket becomes is not used.
                 let begun = self.begun.load(Ordering::Relaxed).max(1);
@@ -133,8 +151,7 @@ impl Coding<'_> {
                 self.needed.fetch_max(needed, Ordering::Relaxed);
                 return;
             }
-            let code = &mut found[first + place];
-            *code = if is_candidate || *code == NEW { met.meet(item, is_candidate) } else { NO_CODE };
+            found[*place] = met.meet(*item, *is_candidate);
         }
     }
 }

@@ -6,7 +6,6 @@
 //! met. So an item costs one read of the table, and no branch that depends on it. Where two items have one hash, the
 //! second is noted elsewhere.
 
-use std::cmp::Reverse;
 use std::hint::black_box;
 
 use dpsel_core::bounding::ItemSet;
@@ -69,13 +68,15 @@ impl FrequentItems {
         }
         counts.sort_unstable();
         let shift = u32::BITS - (counts.len() / OF_SEED).max(2).ilog2();
-        let mut groups: Vec<_> = counts.chunk_by(|a, b| a.0 >> shift == b.0 >> shift).collect();
-        // Large groups find places while the table is empty, and single hashes always do.
-        groups.sort_by_key(|group| Reverse(group.len()));
+        let groups = || counts.chunk_by(|a, b| a.0 >> shift == b.0 >> shift);
+        let largest = groups().map(<[_]>::len).fold(0, usize::max);
         let mut len = counts.len() + counts.len() / 5 + 1;
         loop {
             let (mut table, mut taken) = (Self::empty(len, shift), ItemSet::default());
-            if groups.iter().all(|group| table.put(group, &mut taken)) {
+            // Large groups find places while the table is empty, and single hashes always do.
+            let mut by_size =
+                (1..=largest).rev().flat_map(|size| groups().filter(move |group| group.len() == size));
+            if by_size.all(|group| table.put(group, &mut taken)) {
                 return Ok(table);
             }
             len += len / 16 + 1;

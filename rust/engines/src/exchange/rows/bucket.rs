@@ -71,9 +71,8 @@ impl BucketUsers {
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many items or runs.
     pub(crate) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
-        let packed = PackedUsers::unpack(packed, &self.dictionaries)?;
         let first = self.items.len();
-        self.items.extend_from_slice(&packed.dictionary);
+        let packed = PackedUsers::unpack(packed, &self.dictionaries, &mut self.items)?;
         if self.items.len() > u32::MAX as usize {
             return Err(Error::Capacity { what: "items of one bucket of users", limit });
         }

@@ -93,8 +93,8 @@ impl Payload for Nameless {
 /// The users of packed contributions, without a table of their items.
 #[derive(Debug)]
 pub(crate) struct PackedUsers<'a> {
-    /// The items.
-    pub(crate) dictionary: Vec<Digest>,
+    /// The number of its items.
+    items: usize,
     users: PackedForm<'a>,
 }
 
@@ -108,17 +108,25 @@ enum PackedForm<'a> {
 }
 
 impl<'a> PackedUsers<'a> {
-    /// Read the dictionary.
+    /// Add the items of the dictionary to others.
     ///
     /// # Errors
     /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
-    pub(crate) fn unpack(packed: &'a [u8], dictionaries: &Dictionaries) -> Result<Self> {
-        if let Some((dictionary, users)) = Listed::unpack(packed, dictionaries)? {
-            return Ok(Self { dictionary, users: PackedForm::Listed(users) });
-        }
-        let mut rest = packed;
-        let users = take_u32(&mut rest)?;
-        Ok(Self { dictionary: dictionaries.take(&mut rest)?, users: PackedForm::Placed(users, rest) })
+    pub(crate) fn unpack(
+        packed: &'a [u8],
+        dictionaries: &Dictionaries,
+        items: &mut Vec<Digest>,
+    ) -> Result<Self> {
+        let first = items.len();
+        let users = if let Some(users) = Listed::unpack(packed, dictionaries, items)? {
+            PackedForm::Listed(users)
+        } else {
+            let mut rest = packed;
+            let users = take_u32(&mut rest)?;
+            dictionaries.take(&mut rest, items)?;
+            PackedForm::Placed(users, rest)
+        };
+        Ok(Self { items: items.len() - first, users })
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -146,7 +154,7 @@ impl<'a> PackedUsers<'a> {
             places.clear();
             for _ in 0..items {
                 let place = u32::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
-                if place as usize >= self.dictionary.len() {
+                if place as usize >= self.items {
                     return Err(CORRUPT);
                 }
                 places.push(place);
@@ -166,10 +174,10 @@ pub(crate) fn unpack(
     dictionaries: &Dictionaries,
     builder: &ContributionsBuilder,
 ) -> Result<usize> {
-    let packed = PackedUsers::unpack(packed, dictionaries)?;
-    let mut worker = builder.worker();
-    let mut codes: Vec<ItemCode> = Vec::with_capacity(packed.dictionary.len());
-    worker.intern(&packed.dictionary, &Nameless, &mut codes)?;
+    let (mut worker, mut items) = (builder.worker(), Vec::new());
+    let packed = PackedUsers::unpack(packed, dictionaries, &mut items)?;
+    let mut codes: Vec<ItemCode> = Vec::with_capacity(items.len());
+    worker.intern(&items, &Nameless, &mut codes)?;
     let mut rows = BuilderRows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
     packed.each(|user, places| {
         for part in places.chunks(ROWS) {
@@ -188,12 +196,14 @@ pub(crate) fn unpack(
 /// # Errors
 /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
 pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
-    if let Some((items, _)) = Listed::unpack(rest, dictionaries)? {
+    let mut items = Vec::new();
+    if Listed::unpack(rest, dictionaries, &mut items)?.is_some() {
         *rest = &[];
-        return Ok(items);
+    } else {
+        take_u32(rest)?;
+        dictionaries.take(rest, &mut items)?;
     }
-    take_u32(rest)?;
-    dictionaries.take(rest)
+    Ok(items)
 }
 
 /// Rows on their way to a builder.

@@ -63,33 +63,31 @@ impl Dictionaries {
         packed.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
     }
 
-    /// Take the items that [`Dictionaries::push`] packed off the front.
+    /// Take the items that [`Dictionaries::push`] packed off the front, and add them to others.
     ///
     /// # Errors
     /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
-    pub(crate) fn take(&self, rest: &mut &[u8]) -> Result<Vec<Digest>> {
-        let items = take_u32(rest)?;
+    pub(crate) fn take(&self, rest: &mut &[u8], items: &mut Vec<Digest>) -> Result<()> {
+        let len = take_u32(rest)?;
         let (tag, tail) = rest.split_first().ok_or(CORRUPT)?;
         *rest = tail;
         if *tag == DIGESTS {
-            return (0..items).map(|_| take_digest(rest)).collect();
+            return (0..len).try_for_each(|_| take_digest(rest).map(|item| items.push(item)));
         }
         let Digest(start) = take_digest(rest)?;
-        let bytes = usize::try_from(items).ok().and_then(|items| items.checked_mul(WORD)).ok_or(CORRUPT)?;
+        let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(WORD)).ok_or(CORRUPT)?;
         let (masked, tail) = rest.split_at_checked(bytes).ok_or(CORRUPT)?;
         *rest = tail;
         let (masked, _) = masked.as_chunks::<WORD>();
         let mut numbers: Vec<u64> = masked.iter().map(|word| u64::from_le_bytes(*word)).collect();
         self.mask(start, &mut numbers);
-        Ok(self.digests(*tag, numbers.into_iter()))
+        self.digests(*tag, numbers.into_iter(), items);
+        Ok(())
     }
 
-    /// The items with these numbers.
-    pub(super) fn digests(&self, tag: u8, numbers: impl ExactSizeIterator<Item = u64>) -> Vec<Digest> {
-        let mut items = Vec::with_capacity(numbers.len());
-        let blocks = numbers.map(|number| Block::tagged(tag, number.cast_signed().into()));
-        self.digester.blocks(&blocks.collect::<Vec<_>>(), &mut items);
-        items
+    /// Add the items with these numbers to others.
+    pub(super) fn digests(&self, tag: u8, numbers: impl Iterator<Item = u64>, items: &mut Vec<Digest>) {
+        self.digester.blocks(numbers.map(|number| Block::tagged(tag, number.cast_signed().into())), items);
     }
 
     /// The common tag and the numbers of the items, if all items are of one kind and all numbers fit.
@@ -144,7 +142,9 @@ mod tests {
     fn survives(items: &[Digest]) -> usize {
         let packed = [packed(items), vec![1, 2, 3]].concat();
         let mut rest = packed.as_slice();
-        assert_eq!(dictionaries().take(&mut rest).unwrap(), items);
+        let mut taken = vec![Digest(1)];
+        dictionaries().take(&mut rest, &mut taken).unwrap();
+        assert_eq!(taken[1..], *items);
         assert_eq!(rest, [1, 2, 3]);
         packed.len() - 3
     }
@@ -182,7 +182,7 @@ mod tests {
 
         #[test]
         fn damaged_values_are_refused(packed in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = dictionaries().take(&mut packed.as_slice());
+            let _ = dictionaries().take(&mut packed.as_slice(), &mut Vec::new());
         }
     }
 }

@@ -130,7 +130,7 @@ impl<C: Code> Coder<C> {
         let first = own.map_or(0, OwnCodes::below);
         self.look_up(|row| Block::integer(kind, words.canonical(values[row])), codes);
         self.digests.clear();
-        self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
+        self.digester.blocks(self.blocks[..self.unknown].iter().copied(), &mut self.digests);
         self.intern_unknown(NoPayload, first, sink, codes)?;
         if is_small {
             self.small.put(values, &self.rows, &self.codes);
@@ -153,7 +153,7 @@ impl<C: Code> Coder<C> {
         self.all_rows(column.rows());
         self.look_up(|row| column.block(kind, row), codes);
         self.digests.clear();
-        self.digester.blocks(&self.blocks[..self.unknown], &mut self.digests);
+        self.digester.blocks(self.blocks[..self.unknown].iter().copied(), &mut self.digests);
         self.digest_long(kind, column);
         self.intern_unknown(BytePayload(column), 0, sink, codes)
     }
