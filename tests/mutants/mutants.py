@@ -3370,9 +3370,9 @@ MUTANTS = [
     ),
     Mutant(
         "two shared items with one hash have one code",
-        IN_ENGINES + "disk/rounds/item_codes.rs",
-        "if *first == item.0 {",
-        "if *first == item.0 || self.others.len() < self.most {",
+        IN_ENGINES + "disk/rounds/frequent_items.rs",
+        "if noted.get() == item.0 && !is_unmet(number)",
+        "if otherwise == NEW && !is_unmet(number)",
         ("cargo:disk",),
     ),
     Mutant(

@@ -247,14 +247,14 @@ mod tests {
             let [first, second] =
                 [1, 2].map(|rest| hashes.iter().map(|hash| item(*hash, rest)).collect::<Vec<_>>());
             assert!(found(&table, &first).iter().all(|found| *found == NEW));
-            for (at, item) in first.iter().enumerate() {
+            for (number, item) in (0..).zip(&first) {
                 let place = table.place_for(*item).unwrap();
-                assert_eq!((place.number(), place.unmet()), (None, Some(at as u32)));
-                place.note(at as u32);
+                assert_eq!((place.number(), place.unmet()), (None, Some(number)));
+                place.note(number);
                 let place = table.place_for(*item).unwrap();
-                assert_eq!((place.number(), place.unmet()), (Some(at as u32), None));
+                assert_eq!((place.number(), place.unmet()), (Some(number), None));
             }
-            assert!(found(&table, &first).into_iter().eq(0..hashes.len() as u32));
+            assert!(found(&table, &first).into_iter().eq((0..).take(hashes.len())));
             assert!(found(&table, &second).iter().all(|found| *found == NEW));
             let rare: Vec<_> =
                 hashes.iter().map(|hash| hash ^ 1 << 31).filter(|hash| !hashes.contains(hash)).collect();

@@ -4,10 +4,8 @@
 //! no such value leaves the process in the clear.
 //!
 //! Layout, all little-endian: the number of users (`u32`), with the highest bit set, which no other packed
-//! contributions have; the number of rows (`u32`); the items; the digest of each user; the number of items of each (`u32`).
-//! The items are either 0 and the digest of the item of each row, or a tag, the least number (8 bytes), the bytes of
-//! a distance (4 or 8), and the distance of the number of each row from the least one. A disk takes longer to write
-//! bytes than a processor to leave them out.
+//! contributions have; the number of rows (`u32`); then either 0 and the digest of the item of each row, or a tag and
+//! the number of each; the digest of each user; the number of items of each (`u32`).
 
 use dpsel_exact::numeric::widths::{codes, index};
 use dpsel_exact::random::Digest;
@@ -23,10 +21,6 @@ type U128 = zerocopy::little_endian::U128;
 
 /// The bit of the number of users that says that a value is of this kind.
 const LISTED: u32 = 1 << 31;
-
-/// Bytes of a distance between numbers.
-const NARROW: u8 = 4;
-const WIDE: u8 = 8;
 
 /// Packs users with their items.
 #[derive(Debug, Default)]
@@ -61,7 +55,8 @@ impl Lister {
         packed.extend(codes(self.items.len()).to_le_bytes());
         if let Some((tag, numbers)) = dictionaries.numbers(&self.items) {
             packed.push(tag);
-            push_numbers(&numbers, packed);
+            let numbers: Vec<U64> = numbers.into_iter().map(U64::new).collect();
+            packed.extend_from_slice(numbers.as_slice().as_bytes());
         } else {
             packed.push(DIGESTS);
             let items: Vec<U128> = self.items.iter().map(|item| item.0.into()).collect();
@@ -73,24 +68,6 @@ impl Lister {
         self.lens.clear();
         self.items.clear();
         Ok(())
-    }
-}
-
-/// Add numbers: the least, the bytes of a distance, and the distance of each from the least.
-fn push_numbers(numbers: &[u64], packed: &mut Vec<u8>) {
-    let least = numbers.iter().map(|number| number.cast_signed()).min().unwrap_or(0); // Otherwise: there is no number.
-    let distances = numbers.iter().map(|number| number.wrapping_sub(least.cast_unsigned()));
-    packed.extend(least.to_le_bytes());
-    if let Some(narrow) =
-        distances.clone().map(|distance| u32::try_from(distance).ok().map(U32::new)).collect()
-    {
-        let narrow: Vec<U32> = narrow;
-        packed.push(NARROW);
-        packed.extend_from_slice(narrow.as_slice().as_bytes());
-    } else {
-        let wide: Vec<U64> = distances.map(U64::new).collect();
-        packed.push(WIDE);
-        packed.extend_from_slice(wide.as_slice().as_bytes());
     }
 }
 
@@ -123,24 +100,9 @@ impl<'a> Listed<'a> {
             items.extend(digests.iter().map(|item| Digest(item.get())));
             rest
         } else {
-            let ((least, width), rest) = <(U64, u8)>::read_from_prefix(rest).map_err(|_| CORRUPT)?;
-            let number = |distance: u64| least.get().wrapping_add(distance);
-            match width {
-                NARROW => {
-                    let (narrow, rest) =
-                        <[U32]>::ref_from_prefix_with_elems(rest, rows).map_err(|_| CORRUPT)?;
-                    let numbers = narrow.iter().map(|distance| number(distance.get().into()));
-                    dictionaries.digests(*tag, numbers, items);
-                    rest
-                }
-                WIDE => {
-                    let (wide, rest) =
-                        <[U64]>::ref_from_prefix_with_elems(rest, rows).map_err(|_| CORRUPT)?;
-                    dictionaries.digests(*tag, wide.iter().map(|distance| number(distance.get())), items);
-                    rest
-                }
-                _ => return Err(CORRUPT),
-            }
+            let (numbers, rest) = <[U64]>::ref_from_prefix_with_elems(rest, rows).map_err(|_| CORRUPT)?;
+            dictionaries.digests(*tag, numbers.iter().map(|number| number.get()), items);
+            rest
         };
         let (users, rest) = <[U128]>::ref_from_prefix_with_elems(rest, users).map_err(|_| CORRUPT)?;
         let lens = <[U32]>::ref_from_bytes_with_elems(rest, users.len()).map_err(|_| CORRUPT)?;
@@ -173,25 +135,17 @@ mod tests {
     #[test]
     fn listed_users_survive_and_half_of_a_value_is_an_error() {
         let key = ReleaseKey::insecure_test([5; 32]);
-        let (dictionaries, digester) = (Dictionaries::new(&key), Digester::new(&key, Purpose::ItemDigest));
-        let integers = |values: [i128; 4]| {
-            let mut integers = Vec::new();
-            digester.integers(KeyKind::Integer, values, &mut integers);
-            integers
-        };
-        let [least, most] = [i64::MIN, i64::MAX].map(i128::from);
-        let narrow = [[3, -3, 7, 3], [most - 1, most, most - i128::from(u32::MAX), most], [least; 4]];
-        let wide = [[3, -3, most, 3], [least, 0, 1, most], [0, 0, 1 << 32, 0]];
-        let kinds = narrow.map(|values| (integers(values), 9 + 4 * 4)).into_iter();
-        let kinds = kinds.chain(wide.map(|values| (integers(values), 9 + 4 * 8)));
-        for (items, bytes) in kinds.chain([([1, 2, 3, 1].map(Digest).to_vec(), 4 * 16)]) {
+        let (dictionaries, mut integers) = (Dictionaries::new(&key), Vec::new());
+        let digester = Digester::new(&key, Purpose::ItemDigest);
+        digester.integers(KeyKind::Integer, [3, -3, i64::MAX.into(), 3], &mut integers);
+        for (items, bytes) in [(integers, 8), ([1, 2, 3, 1].map(Digest).to_vec(), 16)] {
             let (mut lister, mut packed) = (Lister::default(), Vec::new());
             let expected = vec![(Digest(8), items[..3].to_vec()), (Digest(u128::MAX), items[3..].to_vec())];
             for (user, items) in &expected {
                 lister.add_user(*user, items);
             }
             lister.take(&dictionaries, &mut packed).unwrap();
-            assert_eq!((lister.items.len(), packed.len()), (0, 9 + bytes + 2 * 20));
+            assert_eq!((lister.items.len(), packed.len()), (0, 9 + 4 * bytes + 2 * 20));
             assert_eq!(unpacked(&packed, &dictionaries).unwrap(), expected);
             for len in 0..packed.len() {
                 assert!(unpacked(&packed[..len], &dictionaries).is_err());
