@@ -323,8 +323,8 @@ def series_check(plan: str) -> None: ...
 
 # `secret` and `noise_key` have 32 bytes. `columns_json` is the `columns` of a request, such as
 # `{"user": "u", "items": ["i"]}`, with `ngrams` if there are such. `forget` has digests that
-# `series_user_digests` made under the same secret. The first release has no state. A state that is damaged, or
-# of another plan or secret, is a `DataError`, and a plan that does not hold a `ReportError`.
+# `series_user_digests` made under the same secret. The first release has no state. A state that is damaged,
+# or of another plan or secret, is a `DataError`, and a plan that does not hold a `ReportError`.
 def series_release(
     plan: str,
     secret: bytes,
