@@ -110,7 +110,11 @@ impl Work for SeriesWork {
 
 /// Read the rows of the next release of a series, and make it.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
 #[pyo3(signature = (
     plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None, progress=None,
     with_phase=false

@@ -92,7 +92,7 @@ fn open(
     let source = OpenSource::open(source, columns, control)?;
     let mut layout = source.layout().clone();
     if state.release > 0 {
-        layout = layout.after(&ColumnLayout::from_text(&state.types, columns)?)?;
+        layout = layout.after(ColumnLayout::from_text(&state.types, columns)?)?;
     }
     (state.columns, state.types) = (text, layout.to_text()?);
     Ok((source, layout))

@@ -54,12 +54,10 @@ impl ColumnLayout {
     ///
     /// # Errors
     /// [`Error::Schema`] naming the column and the two types.
-    pub fn after(self, before: &Self) -> Result<Self> {
-        self.merge(
-            before,
-            "the table",
-            ("the releases before", "give the tables of all releases the same column types"),
-        )
+    pub fn after(&self, before: Self) -> Result<Self> {
+        const OTHERS: (&str, &str) =
+            ("the releases before", "give the tables of all releases the same column types");
+        before.merge(self, "the table", OTHERS)
     }
 }
 
@@ -112,7 +110,7 @@ mod tests {
 
     #[test]
     fn kinds_stay_and_widths_grow() {
-        let after = |now, before| layout(now).after(&layout(before));
+        let after = |now, before| layout(now).after(layout(before));
         let both = after(DataType::Int32, DataType::Int64).unwrap();
         assert_eq!(both.items().collect::<Vec<_>>(), [("i", &DataType::Int64)]);
         let none = after(DataType::Null, DataType::Utf8).unwrap();
