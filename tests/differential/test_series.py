@@ -108,7 +108,7 @@ def compare(series: ref.Series, text: str, found: series_state.State) -> None:
             if digest(item) not in out_before
         ]
         assert core.pairs == pairs
-        if account.ranks.keys() != account.seen and not core.ranked == plan["asked"]["max_items_per_user"]:
+        if account.ranks.keys() != account.seen and core.ranked != plan["asked"]["max_items_per_user"]:
             assert core.queue == [digest(item) for item in account.queue if digest(item) not in out_before]
     for item, walk in series.walks.items():
         if item in series.out:

@@ -2,7 +2,7 @@
 
 use dpsel_core::series::{self, Asked, Plan, Released, SeriesKeys};
 use dpsel_exact::Error;
-use dpsel_exact::accounting::{L0Bound, Privacy};
+use dpsel_exact::accounting::Privacy;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_rows::ingest::Columns;
 use dpsel_rows::runtime::Control;
@@ -15,6 +15,7 @@ use crate::error::{guarded, internal, to_python};
 use crate::export::Release;
 use crate::settings::Settings;
 use crate::source::Source;
+use crate::validate::bound;
 use crate::work::{Begun, Work};
 
 /// The plan of a series, as JSON.
@@ -34,9 +35,8 @@ pub(crate) fn series_plan(
         _ => return Err(internal("a series has either an epsilon or a rho")),
     };
     guarded(|| {
-        // Otherwise: 0, which is refused as any other number that is out of range.
-        let max_items_per_user = L0Bound::new(max_items_per_user.try_into().unwrap_or(0))?;
-        let releases = releases.try_into().unwrap_or(0);
+        let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
+        let max_items_per_user = bound(max_items_per_user)?;
         Plan::new(Asked { privacy, releases, max_items_per_user, waits })?.to_json()
     })
 }

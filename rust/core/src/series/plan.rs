@@ -79,10 +79,15 @@ impl Asked {
     pub fn validate(self) -> Result<Self> {
         self.privacy.validate()?;
         if !(1..=MOST_RELEASES).contains(&self.releases) {
-            let fix = "it is the most releases that the series will ever have, such as 52 weeks";
-            return Err(Error::parameter("releases", "between 1 and 1,024", self.releases, fix));
+            return Err(Self::no_number_of_releases(self.releases));
         }
         Ok(self)
+    }
+
+    /// The error for a number of releases that is out of range.
+    pub fn no_number_of_releases(given: impl ToString) -> Error {
+        let fix = "it is the most releases that the series will ever have, such as 52 weeks";
+        Error::parameter("releases", "between 1 and 1,024", given, fix)
     }
 }
 

@@ -8,7 +8,7 @@ use dpsel_rows::ingest::{ColumnLayout, Columns, Key, OpenSource, Source};
 use dpsel_rows::runtime::{Control, parallel};
 use zeroize::Zeroizing;
 
-use super::account::Account;
+use super::account::{Account, Pair};
 use super::arrivals::arrive;
 use super::plan::Plan;
 use super::state::{Item, State, Status};
@@ -122,6 +122,7 @@ impl Series<'_> {
         if begins || !self.plan.asked.waits {
             self.rank();
         }
+        self.control.charge_memory(self.bytes(), "weighing the items of a series")?;
         self.start_walks()?;
         self.rounds()?;
         let new = self.decide();
@@ -130,6 +131,14 @@ impl Series<'_> {
         }
         self.state.settle();
         Ok(new)
+    }
+
+    /// Bytes of accounts and items, and of the sums of all threads.
+    fn bytes(&self) -> u64 {
+        let State { items, accounts, .. } = &self.state;
+        let pairs: usize = accounts.iter().map(|account| account.pairs.len()).sum();
+        let of_item = size_of::<Item>() + size_of::<u16>() + self.control.threads() * size_of::<u64>();
+        (accounts.len() * size_of::<Account>() + pairs * size_of::<Pair>() + items.len() * of_item) as u64
     }
 
     fn age(&self) -> u32 {
@@ -179,6 +188,9 @@ impl Series<'_> {
             }
         }
         let first = self.plan.block(self.release).0;
+        if !fresh.is_empty() && noise_keys.len() != (self.release - first) as usize {
+            return Err(Error::Internal("an item of a series has its first rank when its noise is gone"));
+        }
         for (release, key) in (first..self.release).zip(noise_keys) {
             let key = ReleaseKey::kept(**key);
             for round in 1..=self.plan.rounds {
