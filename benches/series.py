@@ -4,10 +4,11 @@
     python -m benches.series --made         # a stream that is made here
     python -m benches.series FILES... --time
 
-The ways: a series; equal shares of the budget for each week, with all rows so far; the same, where the keys of
-earlier weeks are public and take no weight; and one single release with the whole budget at a week. Shares are
-those of a composition that is as tight as the theorem of the series: all weeks together have one Gaussian part,
-and their thresholds one delta. Figures are numbers of keys known after a week, medians over seeds.
+The ways: a series; equal shares of the budget for each week, with all rows so far; the same, where the keys
+of earlier weeks are public and take no weight; and one single release with the whole budget at a week.
+Shares are those of a composition that is as tight as the theorem of the series: all weeks together have one
+Gaussian part, and their thresholds one delta. Figures are numbers of keys known after a week, medians over
+seeds.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def test_caps_and_thresholds_are_those_of_the_page() -> None:
             assert cap == pytest.approx(UNIT * math.sqrt(age) * min(1, 5.5 / math.sqrt(rank)), abs=2)
             assert cap <= threshold
         assert caps == sorted(caps, reverse=True)
-    assert found["blocks"] == [1, 3, 5, 9, 17, 33]
-    assert len(found["thresholds"]) == 20
+    assert found["blocks"] == [1, 3, 5, 9, 17, 25, 33, 41, 49]
+    assert len(found["thresholds"]) == 8
     assert found["norm"] == UNIT**2
 
 

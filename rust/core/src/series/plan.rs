@@ -160,10 +160,12 @@ impl Plan {
     }
 }
 
-/// The first releases of the blocks: from the second on, each block is as long as all before it together.
+/// The first releases of the blocks: from the second on, each block is as long as all before it together, but no longer
+/// than a seventh of all releases.
 pub(super) fn blocks(releases: u32) -> Vec<u32> {
-    let doubling = std::iter::successors(Some(3), |first| Some(2 * first - 1));
-    [1].into_iter().chain(doubling).take_while(|first| *first <= releases).collect()
+    let most = releases.div_ceil(7).max(2);
+    let starts = std::iter::successors(Some(1), |first| Some(first + (first - 1).clamp(2, most)));
+    starts.take_while(|first| *first <= releases).collect()
 }
 
 /// The number of releases of the longest of these blocks.

@@ -53,7 +53,7 @@ pub fn release(
     let mut state = state.unwrap_or_default();
     if state.release == plan.asked.releases {
         return Err(Error::Incompatible {
-            what: format!("the series has had all its {} releases", plan.asked.releases),
+            what: format!("the series has had all its releases, which are {}", plan.asked.releases),
             fix: "begin a new series, which costs anew",
         });
     }

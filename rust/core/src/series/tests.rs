@@ -19,7 +19,7 @@ use super::{Asked, Plan, Released, SeriesKeys, release};
 
 fn asked(waits: bool) -> Asked {
     let privacy = Privacy::ApproxDp { epsilon: 8.0, delta: 0.05 };
-    Asked { privacy, releases: 7, max_items_per_user: L0Bound::new(5).unwrap(), waits }
+    Asked { privacy, releases: 28, max_items_per_user: L0Bound::new(5).unwrap(), waits }
 }
 
 fn plan(waits: bool) -> Plan {
@@ -168,10 +168,10 @@ fn a_forgotten_user_is_gone_and_stays_so() {
 
 #[test]
 fn one_more_release_than_planned_is_refused() {
-    let (plan, rows) = (plan(true), weeks().concat());
-    let made = year(&plan);
-    let error = next(&plan, Some(&made[6].state), source(&rows, 100), (9, 1), &[]).unwrap_err();
-    let expected = "the series has had all its 7 releases; begin a new series, which costs anew";
+    let (plan, rows) = (Plan::new(Asked { releases: 1, ..asked(true) }).unwrap(), weeks().concat());
+    let first = next(&plan, None, source(&rows, 100), (0, 1), &[]).unwrap();
+    let error = next(&plan, Some(&first.state), source(&rows, 100), (1, 1), &[]).unwrap_err();
+    let expected = "the series has had all its releases, which are 1; begin a new series, which costs anew";
     assert_eq!(error.to_string(), expected);
 }
 
@@ -253,7 +253,7 @@ proptest! {
         account.queue = (0..5).collect();
         account.rank(&plan, |_| false);
         let (mut square, mut total) = (0_u128, [0_u64; 5]);
-        for (number, rounds) in (1 + first..=7).zip(&releases) {
+        for (number, rounds) in (1 + first..=28).zip(&releases) {
             if plan.age(number) == 1 {
                 account.begin_block(|_| false);
                 total = [0; 5];
@@ -293,7 +293,9 @@ fn a_series_of_any_plan_has_sound_blocks() {
         }
     }
     let weeks = Plan::new(Asked { releases: 52, ..asked(true) }).unwrap();
-    assert_eq!((weeks.blocks, weeks.thresholds.len()), (vec![1, 3, 5, 9, 17, 33], 20));
+    assert_eq!((weeks.blocks, weeks.thresholds.len()), (vec![1, 3, 5, 9, 17, 25, 33, 41, 49], 8));
+    let months = Plan::new(Asked { releases: 12, ..asked(true) }).unwrap();
+    assert_eq!(months.blocks, [1, 3, 5, 7, 9, 11]);
 }
 
 /// One number is changed at a time, to the worse.
@@ -303,7 +305,7 @@ fn a_plan_that_does_not_keep_its_guarantee_is_refused() {
     let sound = Plan::new(Asked { releases: 52, max_items_per_user, ..asked(true) }).unwrap();
     let changes: [fn(&mut Plan); 12] = [
         |plan| plan.thresholds[0] -= plan.thresholds[0] / 1000,
-        |plan| plan.thresholds[19] -= plan.thresholds[19] / 1000,
+        |plan| plan.thresholds[7] -= plan.thresholds[7] / 1000,
         |plan| plan.caps[0][4] += plan.caps[0][4] / 10,
         |plan| plan.caps[3][0] = plan.thresholds[3] + 1,
         |plan| plan.caps[3].swap(0, 9),
