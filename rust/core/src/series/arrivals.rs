@@ -100,7 +100,7 @@ impl Arrivals<'_> {
         }
         let digest: Digest = self.digests.get(code);
         let found = items[..self.known].binary_search_by_key(&digest, |item| item.digest);
-        let place = found.unwrap_or(items.len());
+        let place = found.unwrap_or(items.len()); // Otherwise: it is a new one, at the end.
         if place == items.len() {
             let key = self.contributions.vocabulary.key(code).long.map(Into::into);
             items.push(Item { digest, status: Status::InPlay, key, walk: None });

@@ -50,7 +50,7 @@ pub fn release(
     control: &Control,
 ) -> Result<Released> {
     let state = state.map(|bytes| State::from_bytes(bytes, plan, keys.secret)).transpose()?;
-    let mut state = state.unwrap_or_default();
+    let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
     if state.release == plan.asked.releases {
         return Err(Error::Incompatible {
             what: format!("the series has had all its releases, which are {}", plan.asked.releases),
