@@ -107,7 +107,7 @@ impl State {
         let number = read.count(17)?;
         let items: Vec<Item> = (0..number).map(|_| Item::read(&mut read)).collect::<Result<_>>()?;
         let most_items = u32::try_from(number).map_err(|_| damaged())?;
-        let number = read.count(22)?;
+        let number = read.count(21)?;
         let account = |_| read_account(&mut read, (release, most_items), plan);
         let accounts: Vec<Account> = (0..number).map(account).collect::<Result<_>>()?;
         let number = read.count(16)?;

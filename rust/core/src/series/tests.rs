@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::account::{Account, Pair};
 use super::plan::NORM;
-use super::state::State;
+use super::state::{Item, State, Status};
 use super::walk::Walk;
 use super::{Asked, Plan, Released, SeriesKeys, release};
 
@@ -205,6 +205,27 @@ fn other_columns_and_types_are_refused() {
     let texts = Source::Stream(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
     let error = next(&plan, Some(&first.state), texts, (1, 1), &[]).unwrap_err();
     assert!(matches!(error, Error::Schema { .. }), "{error}");
+}
+
+/// Users who have spent everything and hold nothing take the fewest bytes.
+#[test]
+fn the_smallest_parts_of_a_state_survive() {
+    let plan = plan(false);
+    let account = |number| Account { left: 0, ..Account::new(Digest(number), &plan, 1) };
+    let item = |number, walk| Item { digest: Digest(number), status: Status::InPlay, key: None, walk };
+    let walk = Walk { score: -(1 << 100), noise: 1 << 99, exposure: 1 << 48, importance: 256 };
+    let state = State {
+        release: 1,
+        noise_keys: vec![zeroize::Zeroizing::new([9; 32])],
+        items: vec![item(0, None), item(1, Some(Walk::PAUSED)), item(2, Some(walk))],
+        accounts: (0..100).map(account).collect(),
+        forgotten: (200..300).map(Digest).collect(),
+        ..State::default()
+    };
+    for state in [State { forgotten: Vec::new(), ..state.clone() }, state] {
+        let bytes = state.to_bytes(&plan, &secret()).unwrap();
+        assert_eq!(State::from_bytes(&bytes, &plan, &secret()).unwrap(), state);
+    }
 }
 
 #[test]
