@@ -50,8 +50,9 @@ YEAR = ref.Plan(
     cap=lambda n, r: int(UNIT * min(0.9, 1.5 / math.sqrt(r)) * math.sqrt(n)),
     reach=5,
     unit=UNIT,
-    pace=ref.falling(1.1),
+    pace=ref.falling(ref.power(10)),
     importance=ref.on_course,
+    weighing=lambda release: math.isqrt(ref.power(10)[release]),
 )
 
 

@@ -29,6 +29,7 @@ CRATES = {
         "rounds",
         "mechanisms",
         "release",
+        "series",
         "top_k",
         "task",
     ],

@@ -22,6 +22,7 @@ __all__ = [
     "Release",
     "ReportText",
     "RowMask",
+    "SeriesRelease",
     "Source",
     "__commit__",
     "__version__",
@@ -42,8 +43,15 @@ __all__ = [
     "quoted_path",
     "read_report",
     "run",
+    "seal",
+    "series_check",
+    "series_plan",
+    "series_release",
+    "series_user_digests",
+    "tag",
     "top_k_counts",
     "top_k_loss",
+    "unseal",
     "users_needed",
     "validate",
     "validate_exchange",
@@ -143,6 +151,15 @@ class RowMask:
     def __len__(self) -> int: ...
     def to_bytes(self) -> bytes: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class SeriesRelease:
+    #: The whole new state. It is not encrypted, and secret.
+    @property
+    def state(self) -> bytes: ...
+    #: The new items. Their ``report`` is the text of the plan.
+    @property
+    def items(self) -> Release: ...
 
 @final
 class ObjectColumn:
@@ -293,6 +310,45 @@ def check_source(source: Source, job: Job, declared: object | None) -> None: ...
 def top_k_counts(counts: object, job: Job) -> tuple[list[int | None], list[int | None], str]: ...
 def top_k_loss(request_json: str, items: int, probability: float) -> float | None: ...
 def await_ending() -> None: ...
+def series_plan(
+    *,
+    epsilon: float | None,
+    delta: float,
+    rho: float | None,
+    releases: int,
+    max_items_per_user: int,
+    waits: bool,
+) -> str: ...
+def series_check(plan: str) -> None: ...
+
+# `secret` and `noise_key` have 32 bytes. `columns_json` is the `columns` of a request, such as
+# `{"user": "u", "items": ["i"]}`, with `ngrams` if there are such. `forget` has digests that
+# `series_user_digests` made under the same secret. The first release has no state. A state that is damaged,
+# or of another plan or secret, is a `DataError`, and a plan that does not hold a `ReportError`.
+def series_release(
+    plan: str,
+    secret: bytes,
+    state: bytes | None,
+    noise_key: bytes,
+    source: Source,
+    columns_json: str,
+    forget: Sequence[bytes],
+    *,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: Callable[..., object] | None = None,
+    with_phase: bool = False,
+) -> SeriesRelease: ...
+
+# The digests of all users of a source of rows, sorted. To forget users, give them any item:
+# `Source.pairs([(user, 0), ...])`, with values of the type that the table has.
+def series_user_digests(secret: bytes, source: Source, columns_json: str) -> list[bytes]: ...
+
+# Keys have 32 bytes. What `seal` gives is padded to steps of an eighth. `unseal` raises `DataError` (a
+# `ValueError`) for another key, label, length or content. `tag` is a keyed digest of 32 bytes.
+def seal(key: bytes, label: bytes, plain: bytes) -> bytes: ...
+def unseal(key: bytes, label: bytes, sealed: bytes) -> bytes: ...
+def tag(key: bytes, data: bytes) -> bytes: ...
 def quoted(name: str) -> str: ...
 def quoted_path(path: str) -> str: ...
 def calibrate(request_json: str) -> str: ...

@@ -49,6 +49,8 @@ COUNTED = "tests/auditing/test_counted.py"
 REST = "tests/conformance/test_rest.py"
 COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
+SERIES = "tests/differential/test_series.py"
+SERIES_PLAN = "tests/series/test_series_plan.py"
 
 
 @dataclass(frozen=True)
@@ -3591,5 +3593,75 @@ MUTANTS = [
         "pa.array([number] * rows, pa.int64())",
         "pa.array([0] * rows, pa.int64())",
         ("tests/unit/test_column_domains.py",),
+    ),
+    Mutant(
+        "a user of a series spends its norm more than once",
+        CORE + "series/account.rs",
+        "let cost = spent.checked_mul(rounds.into()).ok_or(EXCEEDED)?;",
+        "let cost = spent;",
+        (SERIES, "cargo:series"),
+    ),
+    Mutant(
+        "the noise of an item of a series begins when somebody first holds it",
+        CORE + "series/release.rs",
+        "for (release, key) in (first..self.release).zip(noise_keys) {",
+        "for (release, key) in (first..first).zip(noise_keys) {",
+        (SERIES,),
+    ),
+    Mutant(
+        "a block of a series keeps the scores of the one before",
+        CORE + "series/release.rs",
+        "            item.walk = None;\n            if item.status == Status::Out {",
+        "            if item.status == Status::Out {",
+        (SERIES,),
+    ),
+    Mutant(
+        "the thresholds of a series are for one comparison of each age",
+        CORE + "series/certificate.rs",
+        "sum + Interval::integer(number.into()) * one",
+        "sum + one",
+        (SERIES_PLAN,),
+    ),
+    Mutant(
+        "an item that came out within a block frees its rank",
+        CORE + "series/release.rs",
+        "account.rank(self.plan, |item| items[item as usize].was_out());",
+        "account.rank(self.plan, |item| items[item as usize].status != Status::InPlay);",
+        (SERIES,),
+    ),
+    Mutant(
+        "an item of a series comes out by its noise alone",
+        CORE + "series/walk.rs",
+        "self.score >= threshold && self.noise < threshold",
+        "self.score >= threshold",
+        ("cargo:series",),
+    ),
+    Mutant(
+        "a forgotten user of a series comes back",
+        CORE + "series/arrivals.rs",
+        "if state.forgotten.binary_search(digest).is_ok() {",
+        "if state.release == 0 {",
+        (SERIES,),
+    ),
+    Mutant(
+        "a pair that was seen gets another rank",
+        CORE + "series/arrivals.rs",
+        "if is_new && !items[item as usize].was_out() {",
+        "if !items[item as usize].was_out() {",
+        ("cargo:series",),
+    ),
+    Mutant(
+        "a damaged state of a series is taken",
+        CORE + "series/state.rs",
+        "if secret.hash(Purpose::State, content) != *tag {",
+        "if tag.is_empty() {",
+        ("cargo:series",),
+    ),
+    Mutant(
+        "a sealed file fits any label",
+        IN_ROWS + "scratch/sealed.rs",
+        "[&[VERSION], label].concat()",
+        "[VERSION, label.len().min(0) as u8].to_vec()",
+        ("cargo:scratch",),
     ),
 ]

@@ -1,8 +1,7 @@
 """A series of releases at one price: norms for life, walks over blocks of releases, arrivals that may wait.
 
-Weights, scores, caps and thresholds are integers. The noise is a function that the caller gives, so it may be
-drawn, enumerated, or made from words of a key. Only importances and the pace of spending use `float`: no
-guarantee rests on them.
+All numbers are integers. The noise is a function that the caller gives, so it may be drawn, enumerated, or
+made from words of a key.
 
 With `watched`, this is the middle process of the proof (`docs/algorithms/series.md`): everybody reacts to the
 lists that count what the watched user gives as noise.
@@ -14,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 FULL = 256
 
@@ -38,7 +38,7 @@ class Walk:
     #: 0 is final until the next block.
     importance: int = FULL
     #: What a user would have given by now, if only importances counted.
-    exposure: float = 0.0
+    exposure: int = 0
 
 
 @dataclass
@@ -63,46 +63,63 @@ def evenly(left: int, age: int, remaining: int) -> int:
     return left // remaining
 
 
-def falling(power: float) -> Callable[[int, int, int], int]:
-    """Spending that falls with the age of a user like a power of it."""
+def falling(pace: list[int]) -> Callable[[int, int, int], int]:
+    """Spending that falls with the age of a user like these numbers."""
 
-    def pace(left: int, age: int, remaining: int) -> int:
-        ahead = sum(later**-power for later in range(age, age + remaining))
-        return min(left, int(left * (age**-power / ahead) * (1 - 2**-40)))
+    def spend(left: int, age: int, remaining: int) -> int:
+        return left * pace[age - 1] // sum(pace[age - 1 : age - 1 + remaining])
 
-    return pace
+    return spend
 
 
-def always(walk: Walk, plan: Plan, release: int, clock: float) -> int:
+def power(releases: int) -> list[int]:
+    """The numbers for spending that falls like the power 1.1 of the age."""
+    return [int(age**-1.1 * 2**40) for age in range(1, releases + 1)]
+
+
+def always(walk: Walk, plan: Plan, release: int, done: int) -> int:
     """No steering: every item has the full importance."""
-    del walk, plan, release, clock
+    del walk, plan, release, done
     return FULL
 
 
-def spending(release: int) -> float:
-    """How weights fall over the releases, if users spend like `falling(1.1)`."""
-    return (release + 1) ** -0.55
+def root(numerator: int, denominator: int, bits: int = 30) -> int:
+    """The square root of a quotient, times a power of two."""
+    return math.isqrt((numerator << 2 * bits) // denominator)
 
 
-def on_course(walk: Walk, plan: Plan, release: int, clock: float) -> int:
-    """Pauses items that are too far behind, and spares those that come to the threshold anyway."""
+def part(numerator: int, denominator: int) -> int:
+    """A quotient, at most 1, times 2^16."""
+    return min((numerator << 16) // denominator, 1 << 16)
+
+
+def on_course(walk: Walk, plan: Plan, release: int, done: int) -> int:
+    """Pauses items that are too far behind, and spares those that come to the threshold anyway.
+
+    `done` counts the steps of the block so far. All numbers are integers, the same on every machine.
+    """
     start, length = plan.block(release)
-    if clock >= length:
+    every = length * plan.rounds
+    if done == every:
         return walk.importance
-    last = plan.threshold(length)
-    z, unit = last / math.sqrt(length), plan.unit
-    course = last * clock / length
-    bound = course - 3 * unit * math.sqrt(clock * (1 - clock / length))
+    last, age = plan.threshold(length), release - start + 1
+    below = 3 * plan.unit * root(done * (every - done), every * plan.rounds) >> 30
+    bound = last * done // every - below
     if walk.score < bound:
         return 0
-    chances = min((walk.score - bound) / (course - bound), 1.0) ** 2
-    ahead = max(1.2 * clock, release - start + 1)
-    missing = z * math.sqrt(ahead) + 2 * unit * math.sqrt(ahead - clock) - walk.score
-    prospect = 1.0
-    if walk.score > 0:
-        rate = spending(release) * walk.score / walk.exposure
-        prospect = min(max(missing, 0.0) / (rate * max(ahead - clock, 1e-9)), 1.0) ** 1.25
-    return max(int(FULL * min(chances, prospect)), 1)
+    chances = part(walk.score - bound, max(below, 1)) ** 2 >> 24
+    # In fifths of steps.
+    goal = max(6 * done, 5 * age * plan.rounds)
+    target = plan.threshold(1) * root(goal, 5 * plan.rounds) >> 30
+    target += 2 * plan.unit * root(goal - 5 * done, 5 * plan.rounds) >> 30
+    prospect = FULL
+    if walk.score >= target:
+        prospect = 0
+    elif walk.score > 0:
+        ahead = (goal - 5 * done) * FULL * plan.weighing(release)
+        share = part((target - walk.score) * 5 * walk.exposure, ahead * walk.score)
+        prospect = math.isqrt(math.isqrt(share**5)) >> 12
+    return max(min(chances, prospect), 1)
 
 
 @dataclass(frozen=True)
@@ -121,11 +138,15 @@ class Plan:
     cap: Callable[[int, int], int]
     reach: int
     #: Standard deviation of the noise of a release, in grid steps.
-    unit: float = 1.0
+    unit: int = 1
     #: Whether pairs wait for the next block.
     waits: bool = True
     pace: Callable[[int, int, int], int] = evenly
-    importance: Callable[[Walk, Plan, int, float], int] = always
+    importance: Callable[[Walk, Plan, int, int], int] = always
+    #: About what users give at full importance, by the number of the release.
+    weighing: Callable[[int], int] = lambda _: 1
+    #: The order in which new pairs of a user queue up.
+    priority: Callable[[Hashable, Hashable], Any] = lambda _, item: str(item)
 
     def block(self, release: int) -> tuple[int, int]:
         """The first release of the block of a release, and the number of releases of this block."""
@@ -194,7 +215,7 @@ class Series:
         if user in self.forgotten:
             return
         account = self.accounts.setdefault(user, Account(self.plan.norm, self.number))
-        new = sorted(items - account.seen, key=str)
+        new = sorted(items - account.seen, key=lambda item: self.plan.priority(user, item))
         account.seen.update(new)
         account.queue += new
 
@@ -235,9 +256,9 @@ class Series:
         value = weight + self.noise(release, number, item)
         self.values[release, number, item] = value
         walk.score += value
-        walk.exposure += spending(release) * walk.importance / (FULL * self.plan.rounds)
-        clock = release - self.plan.block(release)[0] + (number + 1) / self.plan.rounds
-        walk.importance = self.plan.importance(walk, self.plan, release, clock)
+        walk.exposure += self.plan.weighing(release) * walk.importance
+        done = (release - self.plan.block(release)[0]) * self.plan.rounds + number + 1
+        walk.importance = self.plan.importance(walk, self.plan, release, done)
 
     def weights(self, account: Account, allowance: int) -> dict:
         """What a user gives in a round; the squares of a release add up to `allowance / rounds` at most.
@@ -246,8 +267,8 @@ class Series:
         """
         importances = {item: self.walk(item).importance for item in account.ranks if item not in self.out}
         squares = sum(importance**2 for importance in importances.values())
-        norm = allowance // self.plan.rounds**2
-        scale = math.isqrt((norm << 20) // squares) if squares else 0
+        norm = math.isqrt(allowance) // self.plan.rounds
+        scale = math.isqrt((norm << 10) ** 2 // squares) if squares else 0
         weights = {}
         for item, importance in importances.items():
             cap = self.plan.cap(self.age, account.ranks[item]) - account.given[item]

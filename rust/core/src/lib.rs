@@ -12,6 +12,7 @@
 //! | [`rounds`] | the loop: weigh, decide, steer, remove |
 //! | [`mechanisms`] | which weighting and rule each mechanism uses |
 //! | [`release`] | released items become fresh columns and files |
+//! | [`series`] | many releases of a table that grows, under one guarantee |
 //! | [`top_k`] | draws of the items that most users hold |
 //! | [`task`] | select, count and top-k: one request, one report, one run |
 
@@ -26,6 +27,7 @@ pub mod mechanisms;
 #[allow(clippy::wildcard_enum_match_arm, reason = "types of Arrow, most of which are refused")]
 pub mod release;
 pub mod rounds;
+pub mod series;
 pub mod task;
 pub mod threshold;
 pub mod top_k;

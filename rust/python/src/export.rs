@@ -32,6 +32,11 @@ impl Release {
         Ok(Self { items: release.items, report: Py::new(py, ReportText::of(release.report))? })
     }
 
+    /// Items with a text in place of a report.
+    pub(crate) fn with_text(py: Python<'_>, items: RecordBatch, text: String) -> PyResult<Self> {
+        Ok(Self { items, report: Py::new(py, ReportText::given(text))? })
+    }
+
     /// The table of the release.
     pub(crate) fn items(&self) -> &RecordBatch {
         &self.items

@@ -28,10 +28,13 @@ mod report_text;
 mod request;
 mod run;
 mod scalar;
+mod series;
+mod settings;
 mod source;
 mod streams;
 mod validate;
 mod values;
+mod work;
 mod worker;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
@@ -83,6 +86,10 @@ mod _core {
     use super::report_text::ReportText;
     #[pymodule_export]
     use super::run::{check_source, run};
+    #[pymodule_export]
+    use super::series::{
+        SeriesRelease, seal, series_check, series_plan, series_release, series_user_digests, tag, unseal,
+    };
     #[pymodule_export]
     use super::source::Source;
     #[pymodule_export]

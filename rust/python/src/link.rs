@@ -10,13 +10,12 @@ use std::time::Instant;
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use dpsel_core::task::Outcome;
 use dpsel_rows::ingest::Source;
 use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 
-use crate::job::Job;
 use crate::producer::Producer;
+use crate::work::Work;
 use crate::worker::{Running, TICK, run_here};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
@@ -95,9 +94,9 @@ impl First {
 }
 
 /// Do a job on the batches of `producer`.
-pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyResult<Outcome> {
+pub(crate) fn run<W: Work>(py: Python<'_>, producer: &mut dyn Producer, job: &W) -> PyResult<W::Made> {
     let (schema, first) = (producer.schema(), First::read(py, producer)?);
-    if first.all && !job.has_lists() {
+    if first.all && !job.is_long() {
         let reader = RecordBatchIterator::new(first.batches.into_iter().map(Ok), schema);
         return run_here(py, Source::Undeclared(Box::new(reader), producer.found()), job);
     }
@@ -113,14 +112,14 @@ pub(crate) fn run(py: Python<'_>, producer: &mut dyn Producer, job: &Job) -> PyR
     }
 }
 
-struct Push<'a> {
+struct Push<'a, W> {
     sender: SyncSender<Message>,
     control: &'a Control,
-    job: &'a Job,
+    job: &'a W,
     last_tick: Instant,
 }
 
-impl Push<'_> {
+impl<W: Work> Push<'_, W> {
     /// Push every batch and the end mark. Consumes the sender, so that a failure cuts the stream off.
     fn all(mut self, py: Python<'_>, first: Vec<RecordBatch>, producer: &mut dyn Producer) -> PyResult<()> {
         let mut first = first.into_iter().map(|batch| Ok(Some(batch)));
@@ -153,6 +152,6 @@ impl Push<'_> {
         }
         self.last_tick = Instant::now();
         py.check_signals()?;
-        self.job.report_progress(py, self.control)
+        self.job.settings().report_progress(py, self.control)
     }
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use arrow_schema::Schema;
-use dpsel_core::task::Outcome;
 use dpsel_exact::Error;
 use dpsel_exact::error::quoted;
 use dpsel_rows::ingest::{self, Dialect, FileFormat, FolderValues, Source as CoreSource, WholeFile};
@@ -18,6 +17,7 @@ use crate::link;
 use crate::pairs::Pairs;
 use crate::producer::Producer;
 use crate::streams::{Frames, Stream};
+use crate::work::Work;
 use crate::worker::{Running, interruptible};
 
 /// A file that was read to its end.
@@ -118,7 +118,7 @@ impl Source {
     }
 
     /// Read the data and do what the job asks for.
-    pub(crate) fn run(&self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
+    pub(crate) fn run<W: Work>(&self, py: Python<'_>, job: &W) -> PyResult<W::Made> {
         match &self.data {
             Data::Files { paths, format, quoted } => {
                 let files = named(paths.clone(), *format, *quoted);

@@ -25,7 +25,8 @@ pub(crate) fn validate(
     })
 }
 
-fn bound(items: i64) -> Result<L0Bound> {
+/// The limit, which may be given as a negative number.
+pub(crate) fn bound(items: i64) -> Result<L0Bound> {
     let fix = "it is a number of distinct items";
     let negative = |_| Error::parameter("max_items_per_user", "between 1 and 10,000,000", items, fix);
     L0Bound::new(u64::try_from(items).map_err(negative)?)

@@ -5,8 +5,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use dpsel_core::task::{self, Outcome};
-use dpsel_engines::disk;
 use dpsel_exact::Error;
 use dpsel_rows::ingest::Source;
 use dpsel_rows::runtime::Control;
@@ -15,74 +13,61 @@ use pyo3::prelude::*;
 
 use crate::ending;
 use crate::error::{internal, no_thread, to_python};
-use crate::job::Job;
-use crate::place::Place;
+use crate::work::Work;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// The outcome of a job, or the error that ended it.
-type Ended = Result<Outcome, Error>;
+/// What comes of a job, or the error that ended it.
+type Ended<Made> = Result<Made, Error>;
 
 /// Run the job; a panic in it becomes an error instead of crossing into Python.
-fn ended(run: impl FnOnce() -> Ended) -> Ended {
+fn ended<Made>(run: impl FnOnce() -> Ended<Made>) -> Ended<Made> {
     caught(run).unwrap_or(Err(Error::Internal("the job panicked")))
 }
 
-fn send_outcome(sender: &SyncSender<Ended>, run: impl FnOnce() -> Ended) {
+fn send_outcome<Made>(sender: &SyncSender<Ended<Made>>, run: impl FnOnce() -> Ended<Made>) {
     // Nobody listens any more only if the caller gave up after a second Ctrl-C.
     let _ = sender.send(ended(run));
 }
 
-/// The part of a job that needs no interpreter.
-fn work(source: Source, job: &Job, place: Place) -> PyResult<impl FnOnce() -> Ended + Send + use<>> {
-    let key = job.draw_key()?;
-    let (Place { control, scratch }, request) = (place, job.request().clone());
-    Ok(move || match scratch {
-        Some(space) => disk::run(source, &request, &key, &control, space),
-        None => task::run(source, &request, &key, &control),
-    })
-}
-
 /// Run the job on the calling thread, which sees no signal meanwhile: for a few rows, on which a thread would cost more
 /// than the work.
-pub(crate) fn run_here(py: Python<'_>, source: Source, job: &Job) -> PyResult<Outcome> {
-    let place = job.place(py, true)?;
-    let control = place.control.clone();
-    let run = work(source, job, place)?;
-    let outcome = py.detach(|| ended(run)).map_err(to_python)?;
+pub(crate) fn run_here<W: Work>(py: Python<'_>, source: Source, job: &W) -> PyResult<W::Made> {
+    let (control, run) = job.begin(py, true)?;
+    let outcome = py.detach(|| ended(|| run(source, &control))).map_err(to_python)?;
     completed(py, job, &control)?;
     Ok(outcome)
 }
 
 /// Report the total, once.
-fn completed(py: Python<'_>, job: &Job, control: &Control) -> PyResult<()> {
+fn completed(py: Python<'_>, job: &impl Work, control: &Control) -> PyResult<()> {
     control.progress().complete();
-    job.report_progress(py, control)
+    job.settings().report_progress(py, control)
 }
 
 /// A job on its own thread.
-pub(crate) struct Running {
+pub(crate) struct Running<Made> {
     /// There until the job has answered.
     thread: Option<JoinHandle<()>>,
     // Only for `detach`, which wants what it borrows to be `Sync`; nobody else takes the lock.
-    result: Mutex<Receiver<Ended>>,
+    result: Mutex<Receiver<Ended<Made>>>,
     control: Control,
 }
 
-impl Running {
+impl<Made: Send + 'static> Running<Made> {
     /// Start a job on a thread of its own. Unless a caller limits its memory it frees large arrays after it
     /// has answered.
-    pub(crate) fn start(py: Python<'_>, source: Source, job: &Job) -> PyResult<Self> {
+    pub(crate) fn start(py: Python<'_>, source: Source, job: &impl Work<Made = Made>) -> PyResult<Self> {
         ending::await_ending(py);
         let (sender, result) = sync_channel(1);
-        let Place { control, scratch } = job.place(py, false)?;
+        let (control, run) = job.begin(py, false)?;
         let (control, leftovers) = control.with_leftovers();
-        let run = work(source, job, Place { control: control.clone(), scratch })?;
+        let of_thread = control.clone();
         let thread = Builder::new()
             .name("dpsel".into())
             .spawn(move || {
-                send_outcome(&sender, run);
+                send_outcome(&sender, || run(source, &of_thread));
                 // Nothing that is freed panics. A panic would have nobody to tell.
                 let _ = caught(|| leftovers.free());
             })
@@ -96,14 +81,14 @@ impl Running {
     }
 
     /// Wait for the end, looking at signals and reporting progress on the way.
-    pub(crate) fn finish(mut self, py: Python<'_>, job: &Job) -> PyResult<Outcome> {
+    pub(crate) fn finish(mut self, py: Python<'_>, job: &impl Work<Made = Made>) -> PyResult<Made> {
         loop {
             if let Some(outcome) = self.wait(py)? {
                 let outcome = outcome.map_err(to_python)?;
                 completed(py, job, &self.control)?;
                 return Ok(outcome);
             }
-            let tick = py.check_signals().and_then(|()| job.report_progress(py, &self.control));
+            let tick = py.check_signals().and_then(|()| job.settings().report_progress(py, &self.control));
             if let Err(error) = tick {
                 return Err(self.give_up(py, error));
             }
@@ -123,7 +108,7 @@ impl Running {
         reason
     }
 
-    fn wait(&mut self, py: Python<'_>) -> PyResult<Option<Ended>> {
+    fn wait(&mut self, py: Python<'_>) -> PyResult<Option<Ended<Made>>> {
         let received = py.detach(|| match self.result.lock() {
             Ok(result) => result.recv_timeout(TICK),
             Err(_) => Err(RecvTimeoutError::Disconnected),

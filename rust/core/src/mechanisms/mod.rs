@@ -34,5 +34,7 @@ pub use published::{
     WeightedGaussian, WeightedLaplace,
 };
 pub use registry::MechanismSpec;
+pub(crate) use shared::requirements::{no_pure_dp, value_slack, with_reserve};
 pub use sips::Sips;
 pub use steered::Steered;
+pub(crate) use steered::{per_root, sizes as user_sizes};

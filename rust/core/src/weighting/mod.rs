@@ -23,5 +23,5 @@ pub(crate) use norm::L2Norm;
 pub use policy_l1::PolicyL1;
 pub use policy_l2::PolicyL2;
 pub use round::{Guidance, weigh_round};
-pub(crate) use spread::{Allowance, Drift, LARGEST_NORM, RoundAllowance, Spread, square};
+pub(crate) use spread::{Allowance, Drift, LARGEST_NORM, RoundAllowance, Spread, scale, square, weight_at};
 pub use spread::{Allowances, FULL_IMPORTANCE, SHARES};

@@ -182,7 +182,7 @@ const MARGIN: f64 = 1.0 / 256.0;
 ///
 /// `norm` is at most [`LARGEST_NORM`].
 #[expect(clippy::cast_possible_truncation, reason = "a number from 0 to 2^41")]
-pub(super) fn scale(squares: u64, norm: u64) -> u64 {
+pub(crate) fn scale(squares: u64, norm: u64) -> u64 {
     if squares == 0 {
         // Without importances there are no weights to scale.
         return 0;
@@ -213,7 +213,7 @@ pub(super) fn scale(squares: u64, norm: u64) -> u64 {
 /// With [`scale`] the squares of a user's weights add up to at most the square of the norm: each weight is at most
 /// norm importance / sqrt(`squares`).
 #[inline]
-pub(super) fn weight_at(importance: u64, scale: u64) -> u64 {
+pub(crate) fn weight_at(importance: u64, scale: u64) -> u64 {
     (importance * scale) >> SCALE_BITS
 }
 

@@ -1,6 +1,6 @@
 //! The release key and the subkeys derived from it.
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::{Error, Result};
 
@@ -39,6 +39,14 @@ pub enum Purpose {
     Limit = 15,
     /// The noise of the numbers of what a published list covers.
     Rest = 16,
+    /// Each item's noise in one release of a series.
+    Series = 17,
+    /// The key of one sealed file.
+    Sealed = 18,
+    /// The tag of a file.
+    Tag = 19,
+    /// The digest at the end of the state of a series.
+    State = 20,
 }
 
 /// A fresh 256-bit key, drawn for one release and forgotten after it.
@@ -65,6 +73,18 @@ impl ReleaseKey {
         Self { bytes, insecure_test: true }
     }
 
+    /// A key that was drawn from the system before, and kept by the caller.
+    #[must_use]
+    pub fn kept(bytes: [u8; 32]) -> Self {
+        Self { bytes, insecure_test: false }
+    }
+
+    /// The key in clear, for a state that is as secret as the key.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.bytes
+    }
+
     /// The key in clear, to be wrapped. Whoever sees it can undo the release's privacy.
     pub(super) fn bytes(&self) -> &[u8; 32] {
         &self.bytes
@@ -88,6 +108,13 @@ impl ReleaseKey {
         name[15] = purpose as u8;
         name[16..20].copy_from_slice(&round.to_le_bytes());
         *blake3::keyed_hash(&self.bytes, &name).as_bytes()
+    }
+
+    /// Keyed BLAKE3 of some bytes under the subkey of a purpose.
+    #[must_use]
+    pub fn hash(&self, purpose: Purpose, bytes: &[u8]) -> [u8; 32] {
+        let key = Zeroizing::new(self.subkey(purpose, 0));
+        *blake3::keyed_hash(&key, bytes).as_bytes()
     }
 
     /// A hex string that binds the release to its key and reveals nothing about it.

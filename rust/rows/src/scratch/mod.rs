@@ -3,15 +3,18 @@
 //! Law 5 holds on disk as well. Each block is encrypted and authenticated with AES-256-GCM under a key that is drawn for
 //! one job, stays in memory and is wiped. Files have no name, so the system frees them when the process ends, however
 //! it ends. A block is bound to its file, its place in it and the time at which it was written. So a block that was
-//! changed, moved, repeated, cut off or replaced by an older one is an error.
+//! changed, moved, repeated, cut off or replaced by an older one is an error. What has to outlive the process is sealed
+//! under a key of the caller's (`sealed`).
 
 mod file;
+mod sealed;
 mod slots;
 mod space;
 mod spool;
 #[cfg(test)]
 mod tests;
 
+pub use sealed::{seal, tag, unseal};
 pub use slots::{Slot, Slots};
 pub use space::{Scratch, ScratchSpace};
 pub use spool::{Spool, Stored, Writer};

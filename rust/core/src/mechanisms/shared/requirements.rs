@@ -10,7 +10,7 @@ use dpsel_exact::numeric::UNIT;
 pub(in crate::mechanisms) const ADD_OR_REMOVE: &str = "add or remove one user with all its rows";
 
 /// Pure differential privacy cannot release an item that nobody named in advance.
-pub(in crate::mechanisms) fn no_pure_dp(mechanism: &str) -> Error {
+pub(crate) fn no_pure_dp(mechanism: &str) -> Error {
     Error::Incompatible {
         what: format!(
             "{mechanism} finds items that nobody named in advance; that needs delta > 0, PureDP has none"
@@ -73,7 +73,7 @@ pub(in crate::mechanisms) const TOO_FINE: &str =
 /// # Errors
 /// [`Error::Calibration`] for a total variation above the limit of a release, or a cost above the largest reserve; the
 /// errors of `calibrate`.
-pub(in crate::mechanisms) fn with_reserve<T>(
+pub(crate) fn with_reserve<T>(
     delta: f64,
     factor: f64,
     calibrate: impl Fn(f64) -> Result<(T, f64)>,
@@ -102,7 +102,7 @@ pub(in crate::mechanisms) fn with_reserve<T>(
 ///
 /// Each value of the noise is exact up to 2^-128, and one user changes the weights of at most `bound` items
 /// (`docs/algorithms/noise.md`).
-pub(in crate::mechanisms) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
+pub(crate) fn value_slack(sigma: f64, bound: L0Bound) -> f64 {
     let values = add_up(mul_up(mul_up(28.0, sigma), UNIT as f64), 4.0);
     mul_up(mul_up(values, f64::from(bound.get())), 1.0 / 2_f64.powi(128))
 }

@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use self::checked::Asked;
 use self::noise::{RoundNoise, fraction};
+pub(crate) use self::sizes::{per_root, sizes};
 use self::steering::{ScoreBounds, steering};
 use super::budget_split::{apart, delta_factor};
 use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, value_slack, with_reserve, zcdp_sigma};

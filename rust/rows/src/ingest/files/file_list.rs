@@ -18,6 +18,9 @@ use crate::runtime::Control;
 /// Files of fewer bytes in total are read by the calling thread alone.
 const SINGLE_THREADED: u64 = 256 * 1024;
 
+/// Where the types of the other files come from, and what mends others.
+const BEFORE: (&str, &str) = ("files before it", "give all files of one source the same column types");
+
 /// A file, with the place of the path that names it.
 pub(super) type PlacedFile = (usize, expand::NamedFile);
 
@@ -165,7 +168,7 @@ impl Files {
                 }
                 Some(mut all) => {
                     opened.folders.check_same(&all.folders)?;
-                    all.layout = all.layout.merge(&opened.layout, &path.display().to_string())?;
+                    all.layout = all.layout.merge(&opened.layout, &path.display().to_string(), BEFORE)?;
                     all.bytes = all.bytes.zip(opened.bytes).map(|(all, one)| all + one);
                     all.rows = all.rows.saturating_add(opened.rows);
                     all.tasks.extend(opened.tasks);

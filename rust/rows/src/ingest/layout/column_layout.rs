@@ -12,21 +12,21 @@ use crate::ingest::names::{Columns, Levels, NGrams};
 
 /// A column of keys, and what its schema declares.
 #[derive(Debug, Clone)]
-struct KeyColumn {
-    name: String,
-    data_type: DataType,
-    kind: KeyKind,
+pub(super) struct KeyColumn {
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    pub(super) kind: KeyKind,
 }
 
 /// The checked types of the user and item columns of one source.
 #[derive(Debug, Clone)]
 pub struct ColumnLayout {
-    users: Vec<KeyColumn>,
-    items: Vec<KeyColumn>,
+    pub(super) users: Vec<KeyColumn>,
+    pub(super) items: Vec<KeyColumn>,
     /// For each item column, whether its source declares no type, so that the type was inferred from values.
-    undeclared: Vec<bool>,
-    ngrams: Option<NGrams>,
-    levels: Option<Levels>,
+    pub(super) undeclared: Vec<bool>,
+    pub(super) ngrams: Option<NGrams>,
+    pub(super) levels: Option<Levels>,
 }
 
 impl ColumnLayout {
@@ -75,11 +75,17 @@ impl ColumnLayout {
         }
     }
 
-    /// The layout for rows of both sources: the wider type if the families agree.
+    /// The layout for rows of both sources: the wider type if the families agree. An error says where the other one comes
+    /// from, and what to do.
     ///
     /// # Errors
     /// [`Error::Schema`] naming the column and the two types.
-    pub(in crate::ingest) fn merge(self, other: &Self, source: &str) -> Result<Self> {
+    pub(in crate::ingest) fn merge(
+        self,
+        other: &Self,
+        source: &str,
+        (before, fix): (&str, &str),
+    ) -> Result<Self> {
         let join = |ours: KeyColumn, theirs: &KeyColumn, user: bool| {
             let both = if user { same_family } else { widest };
             match both(&ours.data_type, &theirs.data_type) {
@@ -89,10 +95,10 @@ impl ColumnLayout {
                 Some(data_type) => Ok(KeyColumn { data_type, ..ours }),
                 None => Err(Error::Schema {
                     what: format!(
-                        "column '{}' of {source} has type {}, but {} in files before it",
+                        "column '{}' of {source} has type {}, but {} in {before}",
                         ours.name, theirs.data_type, ours.data_type
                     ),
-                    fix: "give all files of one source the same column types".into(),
+                    fix: fix.into(),
                 }),
             }
         };

@@ -2,6 +2,7 @@
 
 mod column_layout;
 mod common_type;
+mod kept;
 mod positions;
 
 pub use column_layout::ColumnLayout;

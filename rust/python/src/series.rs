@@ -1,0 +1,246 @@
+//! A series of releases: its plan, one release from one state to the next, and files that are sealed.
+
+use dpsel_core::series::{self, Asked, Plan, Released, SeriesKeys};
+use dpsel_exact::Error;
+use dpsel_exact::accounting::Privacy;
+use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_rows::ingest::Columns;
+use dpsel_rows::runtime::Control;
+use dpsel_rows::{contributions, scratch};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
+
+use crate::error::{guarded, internal, to_python};
+use crate::export::Release;
+use crate::settings::Settings;
+use crate::source::Source;
+use crate::validate::bound;
+use crate::work::{Begun, Work};
+
+/// The plan of a series, as JSON.
+#[pyfunction]
+#[pyo3(signature = (*, epsilon, delta, rho, releases, max_items_per_user, waits))]
+pub(crate) fn series_plan(
+    epsilon: Option<f64>,
+    delta: f64,
+    rho: Option<f64>,
+    releases: i64,
+    max_items_per_user: i64,
+    waits: bool,
+) -> PyResult<String> {
+    let privacy = match (epsilon, rho) {
+        (Some(epsilon), None) => Privacy::ApproxDp { epsilon, delta },
+        (None, Some(rho)) => Privacy::Zcdp { rho, delta },
+        _ => return Err(internal("a series has either an epsilon or a rho")),
+    };
+    guarded(|| {
+        let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
+        let max_items_per_user = bound(max_items_per_user)?;
+        Plan::new(Asked { privacy, releases, max_items_per_user, waits })?.to_json()
+    })
+}
+
+/// Refuse a plan whose certificate does not hold.
+#[pyfunction]
+pub(crate) fn series_check(plan: &str) -> PyResult<()> {
+    guarded(|| Plan::from_json(plan).map(drop))
+}
+
+/// What one release of a series leaves behind.
+#[pyclass(frozen, module = "dpsel._core")]
+pub(crate) struct SeriesRelease {
+    state: Zeroizing<Vec<u8>>,
+    items: Py<Release>,
+}
+
+#[pymethods]
+impl SeriesRelease {
+    /// The state after it, not encrypted.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.state)
+    }
+
+    /// The new items, with the plan in place of a report.
+    #[getter]
+    fn items(&self, py: Python<'_>) -> Py<Release> {
+        self.items.clone_ref(py)
+    }
+}
+
+/// A release of a series, apart from its rows.
+struct SeriesWork {
+    plan: Plan,
+    secret: ReleaseKey,
+    noise: ReleaseKey,
+    state: Option<Zeroizing<Vec<u8>>>,
+    columns: Columns,
+    forget: Vec<Digest>,
+    settings: Settings,
+}
+
+impl Work for SeriesWork {
+    type Made = Released;
+
+    fn columns(&self) -> PyResult<&Columns> {
+        Ok(&self.columns)
+    }
+
+    /// The rows of all releases so far are in the state.
+    fn is_long(&self) -> bool {
+        self.state.is_some()
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn begin(&self, _py: Python<'_>, _few: bool) -> PyResult<Begun<Released>> {
+        let (plan, state, columns) = (self.plan.clone(), self.state.clone(), self.columns.clone());
+        let (secret, noise, forget) = (self.secret.clone(), self.noise.clone(), self.forget.clone());
+        let run = move |source, control: &Control| {
+            let keys = SeriesKeys { secret: &secret, noise: &noise };
+            let state = state.as_ref().map(|state| state.as_slice());
+            series::release(&plan, keys, state, (source, &columns), &forget, control)
+        };
+        Ok((self.settings.control(), Box::new(run)))
+    }
+}
+
+/// Read the rows of the next release of a series, and make it.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+#[pyo3(signature = (
+    plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None, progress=None,
+    with_phase=false
+))]
+pub(crate) fn series_release(
+    py: Python<'_>,
+    plan: String,
+    secret: &[u8],
+    state: Option<&[u8]>,
+    noise_key: &[u8],
+    source: &Source,
+    columns_json: &str,
+    forget: Vec<Vec<u8>>,
+    threads: Option<i64>,
+    memory_limit: Option<i64>,
+    progress: Option<&Bound<'_, PyAny>>,
+    with_phase: bool,
+) -> PyResult<SeriesRelease> {
+    let work = SeriesWork {
+        plan: guarded(|| Plan::from_json(&plan))?,
+        secret: key(secret)?,
+        noise: key(noise_key)?,
+        state: state.map(|state| Zeroizing::new(state.to_vec())),
+        columns: columns(columns_json)?,
+        forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
+        settings: Settings::new(threads, memory_limit, progress, with_phase)?,
+    };
+    let Released { state, items } = source.run(py, &work)?;
+    let items = Py::new(py, Release::with_text(py, items, plan)?)?;
+    Ok(SeriesRelease { state, items })
+}
+
+/// Finds the digests of the users in some rows.
+struct UserDigests {
+    secret: ReleaseKey,
+    columns: Columns,
+    settings: Settings,
+}
+
+impl Work for UserDigests {
+    type Made = Vec<Digest>;
+
+    fn columns(&self) -> PyResult<&Columns> {
+        Ok(&self.columns)
+    }
+
+    fn is_long(&self) -> bool {
+        false
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn begin(&self, _py: Python<'_>, _few: bool) -> PyResult<Begun<Vec<Digest>>> {
+        let (secret, columns) = (self.secret.clone(), self.columns.clone());
+        let run = move |source, control: &Control| {
+            let mut users = contributions::read(source, &columns, None, &secret, control)?.users;
+            users.sort_unstable();
+            Ok(users)
+        };
+        Ok((self.settings.control(), Box::new(run)))
+    }
+}
+
+/// The digests of the users of a source of rows, to be forgotten.
+#[pyfunction]
+pub(crate) fn series_user_digests<'py>(
+    py: Python<'py>,
+    secret: &[u8],
+    source: &Source,
+    columns_json: &str,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let settings = Settings::new(None, None, None, false)?;
+    let work = UserDigests { secret: key(secret)?, columns: columns(columns_json)?, settings };
+    let users = source.run(py, &work)?;
+    Ok(users.into_iter().map(|user| PyBytes::new(py, &user.0.to_le_bytes())).collect())
+}
+
+/// Seal bytes under a key.
+#[pyfunction]
+pub(crate) fn seal<'py>(
+    py: Python<'py>,
+    key: &[u8],
+    label: &[u8],
+    plain: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let key = self::key(key)?;
+    let sealed = py.detach(|| guarded(|| scratch::seal(&key, label, plain)))?;
+    Ok(PyBytes::new(py, &sealed))
+}
+
+/// What was sealed under this key and label.
+#[pyfunction]
+pub(crate) fn unseal<'py>(
+    py: Python<'py>,
+    key: &[u8],
+    label: &[u8],
+    sealed: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let key = self::key(key)?;
+    let plain = py.detach(|| guarded(|| scratch::unseal(&key, label, sealed)))?;
+    Ok(PyBytes::new(py, &plain))
+}
+
+/// A keyed digest of bytes.
+#[pyfunction]
+pub(crate) fn tag<'py>(py: Python<'py>, key: &[u8], data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &scratch::tag(&self::key(key)?, data)))
+}
+
+fn key(given: &[u8]) -> PyResult<ReleaseKey> {
+    let bytes = given.try_into().map_err(|_| {
+        let fix = "give the key as it was made";
+        to_python(Error::parameter("key", "exactly 32 bytes", format!("{} bytes", given.len()), fix))
+    })?;
+    Ok(ReleaseKey::kept(bytes))
+}
+
+fn digest(given: &[u8]) -> PyResult<Digest> {
+    let bytes = given.try_into().map_err(|_| internal("a user to forget is no digest"))?;
+    Ok(Digest(u128::from_le_bytes(bytes)))
+}
+
+fn columns(json: &str) -> PyResult<Columns> {
+    let columns: Columns = serde_json::from_str(json).map_err(|_| internal("columns of an unknown form"))?;
+    columns.validate().map_err(to_python)?;
+    Ok(columns)
+}
