@@ -33,6 +33,7 @@ __all__ = [
     "ReportError",
     "SchemaError",
     "ScratchWarning",
+    "SeriesError",
     "UnencryptedSparkWarning",
     "WeakGuaranteeWarning",
 ]
@@ -94,6 +95,13 @@ class ReportError(DpselError, ValueError):
 
 class LedgerError(DpselError, ValueError):
     """A file is no ledger, or was changed. Nothing was spent."""
+
+
+class SeriesError(DpselError, RuntimeError):
+    """A series is full, closed, in use elsewhere, damaged, older than what was shown of it, or not the caller's.
+
+    Nothing was spent, and nothing new was shown.
+    """
 
 
 class InternalError(DpselError, RuntimeError):

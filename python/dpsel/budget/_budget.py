@@ -269,9 +269,17 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
     def _book(self, payment: Payment) -> None:
         """Enter a cost; refuse one that exceeds what remains."""
         with self._turn():
+            if self._is_booked(payment):
+                return
             # At once, so that an interrupt finds both or none.
             self._sums, payment.stands = self._sums.plus(payment.cost), True
             self._entries.append(payment)
+
+    def _is_booked(self, payment: Payment) -> bool:
+        """Whether this is a step that an entry pays for already."""
+        booked = payment.step is not None and any(entry.step == payment.step for entry in self._entries)
+        payment.stands = payment.stands or booked
+        return booked
 
     def to_dp_accounting(self) -> Accounted:
         """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.

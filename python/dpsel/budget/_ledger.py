@@ -17,11 +17,11 @@ from dpsel.budget._file import absolute, append, locked
 from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of
 from dpsel.budget._payment import Payment
 from dpsel.budget._process import OfOneProcess
-from dpsel.exceptions import FileError, LedgerError
+from dpsel.exceptions import FileError, LedgerError, SeriesError
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dpsel._tables import Face
     from dpsel.accounting import Neighbours, Privacy
@@ -80,7 +80,7 @@ class Ledger(Budget[Kind]):
         >>> folder.cleanup()
     """
 
-    __slots__ = ("_head", "_named", "_path", "_times")
+    __slots__ = ("_head", "_named", "_path", "_shown", "_times")
 
     def __init__(
         self,
@@ -136,13 +136,16 @@ class Ledger(Budget[Kind]):
 
     def _book(self, payment: Payment) -> None:
         with self._turn() as file:
+            if self._is_booked(payment):
+                return
             number = len(self._entries) + 1
             self._sums.plus(payment.cost)
             payment.on_report = lambda report: self._report(number, report)
             cost = cost_to_json(payment.cost)
             end = file.seek(0, os.SEEK_END)
             try:
-                self._append(file, {"kind": "cost", "number": number, "label": payment.label, "cost": cost})
+                step = {} if payment.step is None else {"step": payment.step}
+                self._append(file, {"kind": "cost", "number": number, "label": payment.label, "cost": cost} | step)
                 payment.stands = True
             except BaseException:
                 payment.stands = file.seek(0, os.SEEK_END) > end
@@ -152,6 +155,27 @@ class Ledger(Budget[Kind]):
         """Append the report of a call that has ended."""
         with self._turn() as file:
             self._append(file, {"kind": "report", "number": number, "report": json.loads(report.to_json())})
+
+    def _follow(self, series: str, commits: Sequence[str]) -> None:
+        """Refuse the folder of a series that lacks a release, and note its last one.
+
+        Args:
+            series: What `step` was when it was booked.
+            commits: The digests of its releases, in order.
+        """
+        with self._turn() as file:
+            if all(entry.step != series for entry in self._entries):
+                raise SeriesError(f"{self._path} has not booked this series; name the ledger that paid for it")
+            seen, commit = self._shown.get(series, (0, ""))
+            if seen > len(commits) or (seen and commits[seen - 1] != commit):
+                raise SeriesError(
+                    f"the folder of the series is older than the ledger {self._path}, which knows of release {seen}; "
+                    "restore the newest copy of the folder: two lists that share noise are not covered"
+                )
+            if seen < len(commits):
+                entry = {"kind": "series", "series": series, "release": len(commits), "commit": commits[-1]}
+                self._append(file, entry)
+                self._shown[series] = len(commits), commits[-1]
 
     def _create(self) -> None:
         """Make the file, or write the total into one that is empty."""
@@ -197,6 +221,8 @@ class Ledger(Budget[Kind]):
             total: Any = as_decimals(head["total"])
             self._start(total, head["neighbours"])
             self._times: list[str] = []
+            #: The last release of each series, and its digest.
+            self._shown: dict[str, tuple[int, str]] = {}
             for entry in entries:
                 self._read(entry)
         except (KeyError, TypeError, ValueError):
@@ -206,7 +232,7 @@ class Ledger(Budget[Kind]):
         if entry["kind"] == "cost":
             if entry["number"] != len(self._entries) + 1:
                 raise LedgerError(f"{self._path} has entries out of order; restore it")
-            payment = Payment(cost_of_json(entry["cost"]), str(entry["label"]))
+            payment = Payment(cost_of_json(entry["cost"]), str(entry["label"]), step=entry.get("step"))
             self._sums = self._sums.plus(payment.cost, checked=False)
             self._entries.append(payment)
             self._times.append(str(entry["time"]))
@@ -214,6 +240,8 @@ class Ledger(Budget[Kind]):
             from dpsel.release import Report
 
             self._entries[entry["number"] - 1].report = Report(json.dumps(entry["report"]))
+        elif entry["kind"] == "series":
+            self._shown[str(entry["series"])] = int(entry["release"]), str(entry["commit"])
         else:
             raise LedgerError(f"{self._path} has a line of an unknown kind; update dpsel")
 

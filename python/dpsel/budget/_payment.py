@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
     AnyCost = TypeVar("AnyCost", bound="Privacy | Cost")
 
-__all__ = ["Payment", "Pledge", "begin_call", "refuse_paid", "stamped", "unpaid"]
+__all__ = ["Payment", "Pledge", "begin_call", "payment_of", "refuse_paid", "stamped", "unpaid"]
 
 
 class Payment(OfOneProcess):
     """One entry of a budget. The parameters that were spent carry it into one call of this process."""
 
-    __slots__ = ("_call", "_lock", "cost", "label", "on_report", "report", "stands")
+    __slots__ = ("_call", "_lock", "cost", "label", "on_report", "report", "stands", "step")
 
-    def __init__(self, cost: Cost, label: str, call: Call | None = None) -> None:
-        """Make an entry that is in no budget yet, for this call, or for the first one that takes it."""
+    def __init__(self, cost: Cost, label: str, call: Call | None = None, *, step: str | None = None) -> None:
+        """Make an entry that is in no budget yet, for this call, or for the first one that takes it.
+
+        A ``step`` is booked once, however often it is paid for.
+        """
         super().__init__()
+        self.step = step
         self.cost, self.label, self._call = cost, label, call
         self.report: Report | None = None
         self.on_report: Callable[[Report], None] | None = None
@@ -113,11 +117,11 @@ def _is_one(payment: Payment | Pledge | None, other: Payment | Pledge) -> bool:
 class Call:
     """A block that is paid for when it is entered. A failure in it says that the cost stays spent."""
 
-    __slots__ = ("_payment", "_pledge", "cost")
+    __slots__ = ("_payment", "_pledge", "cost", "step")
 
-    def __init__(self, cost: Cost, paid: Payment | Pledge | None) -> None:
+    def __init__(self, cost: Cost, paid: Payment | Pledge | None, *, step: str | None = None) -> None:
         """Remember what pays, if anything does."""
-        self.cost = cost
+        self.cost, self.step = cost, step
         self._pledge = paid if isinstance(paid, Pledge) else None
         self._payment = paid if isinstance(paid, Payment) else None
 
@@ -125,7 +129,7 @@ class Call:
         """Pay."""
         try:
             if self._pledge is not None:
-                self._payment = Payment(unpaid(self.cost), self._pledge.label, self)
+                self._payment = Payment(unpaid(self.cost), self._pledge.label, self, step=self.step)
                 self._pledge.pay(self._payment)
             elif self._payment is not None:
                 self._payment.take(self)
@@ -158,7 +162,7 @@ def stamped(cost: AnyCost, payment: Payment | Pledge) -> AnyCost:
 def unpaid(cost: Cost) -> Cost:
     """Return a copy that no budget pays for, as a record."""
     record: Cost = _each_part(
-        cost, lambda part: part if _payment_of(part) is None else with_payment(part, None)
+        cost, lambda part: part if payment_of(part) is None else with_payment(part, None)
     )
     return record
 
@@ -168,7 +172,7 @@ def refuse_paid(what: str, privacy: Privacy, own: object = None) -> None:
 
     ``own`` is the place of the budget that takes them.
     """
-    payment = _payment_of(privacy)
+    payment = payment_of(privacy)
     if payment is not None and not (isinstance(payment, Pledge) and payment.place == own):
         raise InvalidParameterError(
             f"{what} is what another budget, which would not be charged for it here, pays for; spend it "
@@ -191,6 +195,7 @@ def begin_call(
     neighbours: NeighboursOfCounts = "add_remove",
     guaranteed: bool = True,
     private: bool = True,
+    step: str | None = None,
 ) -> Call:
     """Check the payment of a call; return the block that charges all of its cost at once, and reads data.
 
@@ -200,6 +205,7 @@ def begin_call(
         neighbours: The kind of neighbours.
         guaranteed: False if the mechanism has no guarantee, which no budget can pay for.
         private: False with a test key, where there is nothing to warn of that the report does not say.
+        step: Signs that a budget books once only, also if the call is repeated.
 
     Returns:
         The block, which takes the report of the call.
@@ -212,8 +218,8 @@ def begin_call(
     cost = Cost(items=privacy, counts=counts, neighbours=neighbours)
     if is_uncharged(privacy):
         return Call(cost, None)
-    payment = _payment_of(privacy)
-    of_counts = None if counts is None else _payment_of(counts)
+    payment = payment_of(privacy)
+    of_counts = None if counts is None else payment_of(counts)
     if of_counts is not None and not _is_one(payment, of_counts):
         what = "a budget, but privacy= does not" if payment is None else "another budget than privacy="
         raise InvalidParameterError(
@@ -231,10 +237,11 @@ def begin_call(
     if private:
         # Before the payment: where warnings are errors, nothing is spent.
         warn_if_weak(cost.total)
-    return Call(cost, payment)
+    return Call(cost, payment, step=step)
 
 
-def _payment_of(privacy: Privacy) -> Payment | Pledge | None:
+def payment_of(privacy: Privacy) -> Payment | Pledge | None:
+    """Return what pays for parameters, if anything does."""
     payment = privacy._payment  # noqa: SLF001 - set by `stamped` above
     if payment is None or is_free(privacy):
         return None

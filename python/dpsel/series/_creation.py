@@ -1,0 +1,64 @@
+"""Making the folder of a series."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpsel.exceptions import SeriesError
+from dpsel.series._keys import Secrets, wrapped
+from dpsel.series._layout import HEADER, KEY, NEW, NO_RECORD, key_label
+from dpsel.series._records import Header, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel.series._files import Files
+
+__all__ = ["started"]
+
+
+def started(files: Files, key: bytes, header: Header, pay: Callable[[str], None]) -> None:
+    """Make the folder: draft, key, payment, and then the header, without which there is no series.
+
+    A repeated call goes on with the identity of the draft, so that a ledger books nothing twice.
+
+    Args:
+        files: The folder, which is there.
+        key: That of the caller.
+        header: With a fresh identity.
+        pay: Books the identity, before anything can be released.
+
+    Raises:
+        SeriesError: If there is a series that was asked for with other arguments, or another key.
+    """
+    with files.locked():
+        if HEADER in (names := files.names()):
+            _refuse_others(files, header, HEADER)
+            return
+        if NEW in names:
+            header = _refuse_others(files, header, NEW)
+        else:
+            files.put(NEW, header.to_bytes())
+        digest = digest_of(header.to_bytes())
+        files.put_over(KEY, wrapped(key, key_label(KEY, digest), Secrets.drawn()))
+        files.sync_folder()
+        pay(header.identity)
+        files.link(NEW, HEADER)
+        files.sync_folder()
+        files.remove(NEW)
+
+
+def _refuse_others(files: Files, asked: Header, name: str) -> Header:
+    """Return the header that is there, if it was asked for with the same arguments."""
+    try:
+        found = Header.of_bytes(files.read(name))
+    except NO_RECORD:
+        raise SeriesError(
+            f"the header of the series in {files.shown} is none of this version of dpsel; name another folder"
+        ) from None
+    if not found.is_alike(asked):
+        raise SeriesError(
+            f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or name "
+            "another folder"
+        )
+    return found

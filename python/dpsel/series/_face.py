@@ -1,0 +1,335 @@
+"""``Series``: lists of new items, release after release, under one guarantee for all of them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from dpsel._arguments import as_flag, is_unicode, type_name
+from dpsel._tables import is_control
+from dpsel.budget._payment import begin_call
+from dpsel.budget._series import follower, ledger_that_pays
+from dpsel.exceptions import InvalidParameterError, SeriesError
+from dpsel.quoting import quoted
+from dpsel.release import CheckResult
+from dpsel.series import _mechanism
+from dpsel.series._creation import started
+from dpsel.series._files import Files, random_bytes
+from dpsel.series._keys import key_of
+from dpsel.series._layout import HEADER
+from dpsel.series._opening import entered
+from dpsel.series._results import SeriesRelease, SeriesStatus
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from dpsel.accounting import ApproxDP, ZCDP
+    from dpsel.budget import Ledger
+    from dpsel.item_table import ItemTable
+    from dpsel.series._folder import Folder, Follow
+    from dpsel.series._records import Commit
+    from dpsel.typing import FileFormat, IntoContributions
+
+__all__ = ["Series"]
+
+_LONGEST_NAME = 200
+
+
+class Series:
+    """A list of new items for each release, such as every week, at one price for all of them.
+
+    The table grows, and each user has one norm for the whole series, which it spends as its rows come. So 52
+    lists cost what one costs, and not 52 times as much. The mechanism and its proof are on
+    [a page](https://dpsel.github.io/dpsel/algorithms/series/).
+
+    A series is made once by [`create`][dpsel.Series.create], and later opened by
+    [`open`][dpsel.Series.open]. It is in one folder, with all that it knows of users encrypted under your
+    key. Each call takes the lock of the folder, reads it and leaves it complete: so there is nothing to shut,
+    and a process may be killed at any time. A release is committed before its list is returned, and from then
+    on a call with its name returns the same list.
+
+    Examples:
+        >>> import pathlib, tempfile, dpsel
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> place = pathlib.Path(folder.name)
+        >>> series = dpsel.Series.create(
+        ...     place / "drinks",
+        ...     key=place / "drinks.key",
+        ...     privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+        ...     releases=52,
+        ...     max_items_per_user=10,
+        ...     user="user",
+        ...     item="drink",
+        ... )
+        >>> week = [(user, "tea") for user in range(500)]
+        >>> series.release(week, "2026-W01").items.to_pylist()
+        ['tea']
+
+        A week later, maybe in another process:
+
+        >>> series = dpsel.Series.open(place / "drinks", key=place / "drinks.key")
+        >>> series.release(week, "2026-W02").items.to_pylist()
+        []
+        >>> series.items.to_pylist()
+        ['tea']
+        >>> folder.cleanup()
+    """
+
+    __slots__ = ("_files", "_follow", "_key")
+
+    def __init__(self, files: Files, key: bytes, follow: Follow | None) -> None:
+        """Keep where the series is; `create` and `open` make one."""
+        self._files, self._key, self._follow = files, key, follow
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        key: bytes | str | os.PathLike[str],
+        privacy: ApproxDP | ZCDP,
+        releases: int,
+        max_items_per_user: int,
+        user: str | Sequence[str],
+        item: str | Sequence[str],
+        prompt: bool = False,
+    ) -> Self:
+        """Make a series, and pay for all of its releases.
+
+        Whatever is given here stays for the whole series. A repeated call with the same arguments opens the
+        series that is there, and pays nothing again.
+
+        Args:
+            folder: Where the series lives; it is made, for its owner alone. Keep it in one place: of two
+                copies that go on, or of an older one that is put back, nothing is promised.
+            key: 32 bytes, or a file with 64 hexadecimal digits, which is made if it is not there. Keep it
+                apart from the folder. Without it nobody can read the lists or go on.
+            privacy: The guarantee of all lists together, for one user with all rows of all releases. With
+                [`Ledger.on_use`][dpsel.Budget.on_use] a ledger books it once, and refuses later a folder that
+                is older than what was shown.
+            releases: The most releases. More are refused; fewer cost the same.
+            max_items_per_user: The most items of one user that ever count, in the order in which they come.
+            user: The column that identifies the user, or several. Labels if rows are pairs.
+            item: The column of the item, or several.
+            prompt: New items of a user count at once. Otherwise they wait for the next block: blocks begin
+                with the releases 1, 3, 5, 9, 17, 33 and so on. With ``True`` nothing is promised to a user
+                whose own rows react to lists of the running block.
+
+        Returns:
+            The series.
+
+        Raises:
+            InvalidParameterError: If a parameter is out of range.
+            CalibrationError: If no noise and threshold meet the guarantee.
+            BudgetExceededError: If the budget has less left.
+            SeriesError: If another series is in the folder, or the key is not its own.
+            FileError: If the folder or the key file cannot be written.
+        """
+        ledger = ledger_that_pays(privacy)
+        header = _mechanism.header_of(
+            privacy,
+            releases,
+            max_items_per_user,
+            user,
+            item,
+            identity=random_bytes(16).hex(),
+            prompt=as_flag("prompt", prompt),
+            in_ledger=ledger is not None,
+        )
+        files = Files(folder)
+        secret = key_of(key, may_be_made=not files.has(HEADER))
+        files.make()
+
+        def pay(identity: str) -> None:
+            with begin_call(privacy, step=identity):
+                pass
+
+        started(files, secret, header, pay)
+        return cls._checked(files, secret, follower(ledger))
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        key: bytes | str | os.PathLike[str],
+        ledger: Ledger[Any] | str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Open a series, and check all that its folder holds.
+
+        Args:
+            folder: Where it lives.
+            key: The key that it was created with.
+            ledger: The ledger that booked it, or its path; needed if one did.
+
+        Returns:
+            The series.
+
+        Raises:
+            SeriesError: If it is in use, if the key is another one, or if a file is missing, was changed, or
+                is older than the ledger says.
+            FileError: If the folder or the key file cannot be read.
+        """
+        return cls._checked(Files(folder), key_of(key), follower(ledger))
+
+    @classmethod
+    def _checked(cls, files: Files, key: bytes, follow: Follow | None) -> Self:
+        series = cls(files, key, follow)
+        with series._entered():  # noqa: SLF001 - of this class
+            return series
+
+    @contextmanager
+    def _entered(self) -> Iterator[Folder]:
+        with entered(self._files, self._key, self._follow) as folder:
+            yield folder
+
+    def release(
+        self,
+        data: IntoContributions,
+        name: str,
+        *,
+        threads: int | None = None,
+        memory_limit: int | str | None = None,
+        file_format: FileFormat | None = None,
+    ) -> SeriesRelease:
+        """Return the new items of the next release.
+
+        Pairs of user and item that were seen before are ignored, so the table may hold all rows so far or the
+        new ones alone. Rows that come late count with the release with which they come, and rows that vanish
+        take nothing back. An empty table makes a release, too: whether there is one must not depend on rows.
+
+        A call with the name of a release that was made returns its list, reads no row and spends nothing.
+        So after a failure or a crash call again with the same name.
+
+        Args:
+            data: As for [`select_partitions`][dpsel.select_partitions].
+            name: What the release is called, such as its week. It is public.
+            threads: The most threads; by default one for each core.
+            memory_limit: The most bytes, such as ``"4GiB"``; there is an error beyond.
+            file_format: The format of files whose names do not say it.
+
+        Returns:
+            The list. There is no progress on the way: only the list may tell of the noise.
+
+        Raises:
+            SeriesError: If the series is full, closed, in use, damaged or older than it should be.
+            SchemaError: If a column is missing, or has another type than in earlier releases.
+            DataError: If the rows break a rule.
+            MemoryLimitError: If ``memory_limit`` is not enough.
+            FileError: If a file cannot be read or written.
+        """
+        called = _checked_name(name)
+        with self._entered() as folder:
+            commit = folder.find(called)
+            if commit is None:
+                folder.refuse_another()
+                attempt = _mechanism.attempt(
+                    folder.header, data, threads=threads, memory_limit=memory_limit, file_format=file_format
+                )
+                commit = folder.release(called, attempt)
+            return _shown(folder, commit)
+
+    def forget(self, user: Any) -> None:
+        """Delete what the series keeps of a user: from the next release on it gives nothing, for ever.
+
+        It is done when the call returns, and applied with the next release. Rows of this user are ignored
+        from then on, also those of a user that has none yet. What was listed stays listed. Scores keep what
+        the user gave until the block ends; the guarantee covers that. Whether and when somebody is forgotten
+        may depend on lists and on the user's own rows, not on the rows of others.
+
+        Args:
+            user: The user, as in the table; a tuple if several columns identify it.
+
+        Raises:
+            SeriesError: If the series is full (close it), in use or damaged.
+            SchemaError: If it is no value that can be a user.
+        """
+        with self._entered() as folder:
+            folder.forget(_mechanism.request_of(folder.header, user))
+
+    @property
+    def items(self) -> ItemTable:
+        """All items that came out so far, in the order of the releases."""
+        with self._entered() as folder:
+            return _mechanism.joined(folder.header, [folder.items_of(commit) for commit in folder.commits])
+
+    def status(self) -> SeriesStatus:
+        """Return how many releases were made, and what is promised."""
+        with self._entered() as folder:
+            return _status(folder, len(folder.commits))
+
+    def check(self) -> CheckResult:
+        """Derive the certificate of the series again, and go through its commits.
+
+        Returns:
+            Whether thresholds and noise follow from what is promised, each commit has the digest of the one
+            before it, and no item is listed twice.
+
+        Raises:
+            SeriesError: As for every call, if a file is missing or was changed.
+        """
+        with self._entered() as folder:
+            differences = _mechanism.differences(
+                folder.header, [folder.items_of(commit) for commit in folder.commits]
+            )
+        if differences:
+            return CheckResult(ok=False, reason="\n".join(differences), differences=tuple(differences))
+        return CheckResult(ok=True, reason="everything in it follows from what it promises")
+
+    def close(self, *, forever: bool = False) -> None:
+        """Destroy the state of the series, and with it all that is kept of users. The lists stay.
+
+        Nothing has to be closed after use. This ends the series: no further release can be made.
+
+        Args:
+            forever: ``True``, since nothing brings the state back.
+
+        Raises:
+            InvalidParameterError: If it is not ``True``.
+        """
+        if not as_flag("forever", forever):
+            raise InvalidParameterError(
+                "forever must be True: closing a series destroys its state, and no further release can be made; "
+                "there is nothing to close after use"
+            )
+        with self._entered() as folder:
+            folder.close()
+
+    def __repr__(self) -> str:
+        """Say where it is; the key is not shown."""
+        return f"<dpsel.Series in {self._files.shown}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Refuse a pickle, which would have the key in it."""
+        raise SeriesError("a series is not pickled, since its key would be; open it where it is needed")
+
+
+def _checked_name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidParameterError(f"name must be a text, got {type_name(name)}; give a str such as '2026-W01'")
+    if not name or len(name) > _LONGEST_NAME or not is_unicode(name) or any(map(is_control, name)):
+        raise InvalidParameterError(
+            f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such as "
+            "'2026-W01', since it decides which list is shown"
+        )
+    return name
+
+
+def _status(folder: Folder, made: int) -> SeriesStatus:
+    header = folder.header
+    return SeriesStatus(
+        privacy=header.guarantee,
+        releases=header.releases,
+        names=tuple(commit.name for commit in folder.commits[:made]),
+        max_items_per_user=header.max_items_per_user,
+        user=tuple(header.user),
+        item=tuple(header.item),
+        prompt=header.prompt,
+        is_closed=folder.is_closed,
+    )
+
+
+def _shown(folder: Folder, commit: Commit) -> SeriesRelease:
+    items = _mechanism.table_of(folder.header, folder.items_of(commit))
+    return SeriesRelease(commit.name, commit.number, items, _status(folder, commit.number))

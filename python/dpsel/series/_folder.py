@@ -1,0 +1,185 @@
+"""The folder of a series: what is in it under its lock, and how a release is committed.
+
+The order of the steps is that of docs/algorithms/series.md, section "State". Its Lemma 8 rests on it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpsel import _core_calls
+from dpsel.exceptions import FileError, SeriesError
+from dpsel.series._files import DRAFT, random_bytes
+from dpsel.series._keys import Secrets, wrapped
+from dpsel.series._layout import CLOSED, KEY, LOG, NEW, changed, commit_name, key_label, tag_of
+from dpsel.series._records import Commit, Header, digest_of, log_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from dpsel.series._files import Files
+
+    #: Refuses a folder that is older than a ledger knows, and notes its last commit there.
+    Follow: TypeAlias = Callable[[str, Sequence[str]], None]
+    #: Makes a release of the number of the release, the secret, the state before it, a noise key and the
+    #: deletions: returns the state after it and the list.
+    Attempt: TypeAlias = Callable[[bytes, bytes | None, bytes, list[bytes]], tuple[bytes, bytes]]
+
+__all__ = ["Attempt", "Folder", "Follow"]
+
+@dataclass(slots=True)
+class Folder:
+    """What is in the folder of a series, as long as its lock is held.
+
+    Args:
+        files: The folder.
+        key: That of the caller.
+        header: The file of that name.
+        secrets: The inner secrets.
+        commits: All releases, in order.
+        state: The sealed state of the last one; ``None`` before the first, and once the series is closed.
+    """
+
+    files: Files
+    key: bytes
+    header: Header
+    secrets: Secrets
+    commits: list[Commit]
+    digests: list[str]
+    state: bytes | None
+    requests: list[str]
+    follow: Follow | None
+    process: int
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the states are gone for good."""
+        return self.secrets.states is None
+
+    def items_of(self, commit: Commit) -> bytes:
+        """Return the list of a release."""
+        try:
+            return _core_calls.unseal(self.secrets.lists, self._label("list", commit.number), commit.items)
+        except ValueError:
+            changed(self.files, commit_name(commit.number))
+
+    def find(self, name: str) -> Commit | None:
+        """Return the release of this name."""
+        return next((commit for commit in self.commits if commit.name == name), None)
+
+    def refuse_another(self) -> None:
+        """Refuse one more release, if there cannot be any."""
+        if self.is_closed:
+            raise SeriesError(
+                f"the series in {self.files.shown} is closed, and its state is gone; name one of its releases, or "
+                "create another series"
+            )
+        if len(self.commits) >= self.header.releases:
+            raise SeriesError(
+                f"the series in {self.files.shown} is full: it was made for {self.header.releases} releases, which "
+                "its thresholds and its cost are for; create another series, at a cost of its own"
+            )
+
+    def release(self, name: str, attempt: Attempt) -> Commit:
+        """Make the next release, and bring it to the disk; nothing of it is known to anybody before."""
+        self.refuse_another()
+        assert self.secrets.states is not None  # noqa: S101 - refused above
+        number = len(self.commits) + 1
+        before = None if self.state is None else self._unsealed("state", number - 1, self.state)
+        noise, deletions = random_bytes(32), [self._request(request) for request in self.requests]
+        after, items = attempt(self.secrets.states, before, noise, deletions)
+        if os.getpid() != self.process:
+            raise SeriesError(
+                "a series cannot be released by the copy that a fork made while rows were read; nothing was "
+                "released here; fork before or after the call"
+            )
+        sealed = _core_calls.seal(self.secrets.states, self._label("state", number), after)
+        commit = Commit(
+            series=self.header.identity,
+            number=number,
+            name=name,
+            previous=self.digests[-1],
+            state=f"state-{number:06}-{random_bytes(16).hex()}",
+            state_tag=tag_of(self.secrets.states, sealed),
+            items=_core_calls.seal(self.secrets.lists, self._label("list", number), items),
+        )
+        self._commit(commit, sealed)
+        return commit
+
+    def _commit(self, commit: Commit, sealed: bytes) -> None:
+        """State first, then the commit under a name that must be free, then the folder."""
+        content = commit.to_bytes(self.secrets.lists)
+        self.files.write(commit.state, sealed)
+        self.files.sync(commit.state)
+        self.files.sync_folder()
+        if not self.files.put(commit_name(commit.number), content):
+            self.files.remove(commit.state)
+            raise SeriesError(
+                f"another process made release {commit.number} of the series in {self.files.shown} meanwhile, so its "
+                "lock does not work on this file system; this attempt is dropped; call release again"
+            )
+        self.files.sync_folder()
+        self.commits.append(commit)
+        self.digests.append(digest_of(content))
+        applied, self.requests = self.requests, []
+        self.note()
+        # The list may be shown from here on. What is left is removed when the folder is opened next.
+        with suppress(FileError):
+            for request in applied:
+                self.files.remove(request)
+            self.tidy()
+
+    def note(self) -> None:
+        """Compare with the ledger, and note the last commit there."""
+        if self.follow is not None:
+            self.follow(self.header.identity, self.digests[1:])
+
+    def forget(self, users: bytes) -> None:
+        """Bring a deletion to the disk; the next release applies it."""
+        if self.secrets.states is None:
+            # Nothing of any user is kept.
+            return
+        if len(self.commits) >= self.header.releases:
+            raise SeriesError(
+                f"the series in {self.files.shown} is full, so no release will apply a deletion; close it, which "
+                "removes all that is kept of users"
+            )
+        sealed = _core_calls.seal(self.secrets.states, self._label("forget", 0), users)
+        self.files.put(f"forget-{random_bytes(16).hex()}", sealed)
+        self.files.sync_folder()
+
+    def close(self) -> None:
+        """Destroy all but the lists."""
+        self.secrets = Secrets(self.secrets.lists, None)
+        self.files.put(CLOSED, wrapped(self.key, key_label(CLOSED, self.digests[0]), self.secrets))
+        self.files.sync_folder()
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Remove what no commit names, and make the log."""
+        kept = {self.commits[-1].state} if self.commits and not self.is_closed else set()
+        gone = (NEW, DRAFT, "state-", *((KEY, "forget-") if self.is_closed else ()))
+        names = self.files.names()
+        for name in names:
+            if name.startswith(gone) and name not in kept:
+                self.files.remove(name)
+        log = log_of(self.header.to_bytes(), list(zip(self.commits, self.digests[1:], strict=True)))
+        if LOG not in names or self.files.read(LOG) != log:
+            self.files.put_over(LOG, log)
+
+    def _request(self, name: str) -> bytes:
+        try:
+            return self._unsealed("forget", 0, self.files.read(name))
+        except ValueError:
+            changed(self.files, name)
+
+    def _unsealed(self, what: str, number: int, sealed: bytes) -> bytes:
+        assert self.secrets.states is not None  # noqa: S101 - refused above
+        return _core_calls.unseal(self.secrets.states, self._label(what, number), sealed)
+
+    def _label(self, what: str, number: int) -> str:
+        return f"dpsel series {what} {self.header.identity} {number}"

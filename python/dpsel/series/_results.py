@@ -1,0 +1,114 @@
+"""What a series shows: the list of a release, and where the series stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpsel._tables import Face, Shown
+from dpsel.release._wording import counted, notation
+
+if TYPE_CHECKING:
+    from dpsel.accounting import Privacy
+    from dpsel.item_table import ItemTable
+
+__all__ = ["SeriesRelease", "SeriesStatus"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SeriesStatus(Shown):
+    """Where a series stands. All of it is public.
+
+    Args:
+        privacy: The guarantee of all releases together, for adding or removing one user with all its rows.
+        releases: The most releases.
+        names: Those that were made, in order.
+        max_items_per_user: The most items of one user that ever count.
+        user: The columns of the user.
+        item: The columns of the item.
+        prompt: Whether items of a user count at once.
+        is_closed: Whether no further release can be made, since the state is gone.
+    """
+
+    privacy: Privacy
+    releases: int
+    names: tuple[str, ...]
+    max_items_per_user: int
+    user: tuple[str, ...]
+    item: tuple[str, ...]
+    prompt: bool
+    is_closed: bool
+
+    @property
+    def made(self) -> int:
+        """The number of releases that were made."""
+        return len(self.names)
+
+    def _guarantee(self) -> list[str]:
+        lines = [
+            f"guarantee of all of them together: {notation(self.privacy.to_json())} for one user added or removed with all "
+            f"rows, {counted(self.max_items_per_user, 'item')} per user at most"
+        ]
+        if self.prompt:
+            lines.append(
+                "assumes that no user's own rows react to lists of the running block: items count at once (prompt)"
+            )
+        return lines
+
+    def _face(self) -> Face:
+        last = f", the last one {self.names[-1]}" if self.names else ""
+        end = "; closed" if self.is_closed else ""
+        made = f"{counted(self.made, 'release')} made of at most {self.releases:,}{last}{end}"
+        return Face([made, *self._guarantee()])
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<dpsel.SeriesStatus: {self.made} of {self.releases} releases>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SeriesRelease(Shown):
+    """The new items of one release of a series.
+
+    Args:
+        name: The name of the release.
+        number: Its number, from 1 on.
+        items: The new items, sorted by their own values.
+        status: Where the series stood right after it.
+    """
+
+    name: str
+    number: int
+    items: ItemTable
+    status: SeriesStatus
+
+    def __len__(self) -> int:
+        """Return the number of new items."""
+        return len(self.items)
+
+    def to_pylist(self) -> list[Any]:
+        """Return the new items as Python values; tuples if there are several columns."""
+        return self.items.to_pylist()
+
+    def __arrow_c_schema__(self) -> object:
+        """Export the schema of the items."""
+        return self.items.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Export the items, as often as asked."""
+        return self.items.__arrow_c_stream__(requested_schema)
+
+    def _lines(self) -> list[str]:
+        made = f"{counted(len(self), 'new item')} in release {self.number:,} of at most {self.status.releases:,}, {self.name}"
+        return [made, *self.status._guarantee()]  # noqa: SLF001 - of this file
+
+    def _face(self) -> Face:
+        return self.items.face(self._lines())
+
+    def __str__(self) -> str:
+        """Return lines for a person."""
+        return Face(self._lines()).text()
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<dpsel.SeriesRelease: {counted(len(self), 'new item')}, release {self.number} of {self.status.releases}>"
