@@ -45,6 +45,7 @@ __all__ = [
     "run",
     "seal",
     "series_check",
+    "series_items",
     "series_plan",
     "series_release",
     "series_user_digests",
@@ -320,6 +321,9 @@ def series_plan(
     waits: bool,
 ) -> str: ...
 def series_check(plan: str) -> None: ...
+
+# The lists of one series, one at least, in the order of its releases.
+def series_items(lists: Sequence[Release]) -> Release: ...
 
 # `secret` and `noise_key` have 32 bytes. `columns_json` is the `columns` of a request, such as
 # `{"user": "u", "items": ["i"]}`, with `ngrams` if there are such. `forget` has digests that

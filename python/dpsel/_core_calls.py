@@ -72,6 +72,15 @@ check_source: Final = _core.check_source
 foreign_error: Final = _core.foreign_error
 #: Write a new file; false if there is one.
 create_text: Final = _core.create_text
+series_plan: Final = _core.series_plan
+series_check: Final = _core.series_check
+series_release: Final = _core.series_release
+series_items: Final = _core.series_items
+series_user_digests: Final = _core.series_user_digests
+#: Bytes under a key, with a label that must be the same when they are unsealed; and the digest under a key.
+seal: Final = _core.seal
+unseal: Final = _core.unseal
+tag: Final = _core.tag
 #: A name or a path that the caller gave, as every error shows it: it may be data.
 quoted: Final = _core.quoted
 quoted_path: Final = _core.quoted_path

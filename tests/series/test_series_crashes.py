@@ -92,7 +92,7 @@ class World:
     def forget(self, user: str) -> None:
         with entered(self.files, KEY, self.follow) as folder:
             made = len(folder.commits)
-            folder.forget(user.encode())
+            folder.forget(lambda _: user.encode())
         self.forgotten[user] = made
 
     def close(self) -> None:
@@ -181,6 +181,7 @@ def test_one_crash_anywhere(story) -> None:
     assert seen > 20
 
 
+@pytest.mark.long("some ten thousand crashes")
 @pytest.mark.parametrize("story", ["first", "forget"])
 def test_two_crashes_anywhere(story) -> None:
     for world in worlds(STORIES[story], World(), power=False):

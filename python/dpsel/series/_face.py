@@ -246,7 +246,7 @@ class Series:
             SchemaError: If it is no value that can be a user.
         """
         with self._entered() as folder:
-            folder.forget(_mechanism.request_of(folder.header, user))
+            folder.forget(lambda secret: _mechanism.request_of(folder.header, secret, user))
 
     @property
     def items(self) -> ItemTable:

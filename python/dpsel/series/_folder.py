@@ -138,8 +138,8 @@ class Folder:
         if self.follow is not None:
             self.follow(self.header.identity, self.digests[1:])
 
-    def forget(self, users: bytes) -> None:
-        """Bring a deletion to the disk; the next release applies it."""
+    def forget(self, request: Callable[[bytes], bytes]) -> None:
+        """Bring a deletion to the disk, made with the secret; the next release applies it."""
         if self.secrets.states is None:
             # Nothing of any user is kept.
             return
@@ -148,7 +148,7 @@ class Folder:
                 f"the series in {self.files.shown} is full, so no release will apply a deletion; close it, which "
                 "removes all that is kept of users"
             )
-        sealed = _core_calls.seal(self.secrets.states, self._label("forget", 0), users)
+        sealed = _core_calls.seal(self.secrets.states, self._label("forget", 0), request(self.secrets.states))
         self.files.put(f"forget-{random_bytes(16).hex()}", sealed)
         self.files.sync_folder()
 
@@ -181,5 +181,5 @@ class Folder:
         assert self.secrets.states is not None  # noqa: S101 - refused above
         return _core_calls.unseal(self.secrets.states, self._label(what, number), sealed)
 
-    def _label(self, what: str, number: int) -> str:
-        return f"dpsel series {what} {self.header.identity} {number}"
+    def _label(self, what: str, number: int) -> bytes:
+        return f"dpsel series {what} {self.header.identity} {number}".encode()

@@ -106,12 +106,12 @@ class Secrets:
         raise SeriesError("the secrets of a series stay in the process that read them; open the series there")
 
 
-def wrapped(key: bytes, label: str, secrets: Secrets) -> bytes:
+def wrapped(key: bytes, label: bytes, secrets: Secrets) -> bytes:
     """Return the inner secrets under the key of the caller."""
     return _core_calls.seal(key, label, secrets.lists + (secrets.states or b""))
 
 
-def unwrapped(key: bytes, label: str, sealed: bytes) -> Secrets:
+def unwrapped(key: bytes, label: bytes, sealed: bytes) -> Secrets:
     """Return the inner secrets.
 
     Raises:

@@ -42,9 +42,9 @@ def commit_name(number: int) -> str:
     return f"commit-{number:06}.json"
 
 
-def key_label(which: str, header: str) -> str:
+def key_label(which: str, header: str) -> bytes:
     """Return a label with the digest of the header, which is so kept from changes."""
-    return f"dpsel series {which} {header}"
+    return f"dpsel series {which} {header}".encode()
 
 
 def tag_of(key: bytes, sealed: bytes) -> str:

@@ -37,6 +37,11 @@ impl Release {
         Ok(Self { items, report: Py::new(py, ReportText::given(text))? })
     }
 
+    /// The text of the report.
+    pub(crate) fn text(&self) -> PyResult<&str> {
+        self.report.get().text()
+    }
+
     /// The table of the release.
     pub(crate) fn items(&self) -> &RecordBatch {
         &self.items

@@ -147,6 +147,15 @@ pub(crate) fn series_release(
     Ok(SeriesRelease { state, items })
 }
 
+/// The items of some lists of a series in one table, with the text of the last list.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "arguments of Python functions are owned")]
+pub(crate) fn series_items(py: Python<'_>, lists: Vec<PyRef<'_, Release>>) -> PyResult<Release> {
+    let items: Vec<_> = lists.iter().map(|list| list.items().clone()).collect();
+    let text = lists.last().map_or(Ok(""), |list| list.text())?.to_owned();
+    Release::with_text(py, guarded(|| series::all_items(&items))?, text)
+}
+
 /// Finds the digests of the users in some rows.
 struct UserDigests {
     secret: ReleaseKey,

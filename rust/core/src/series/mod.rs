@@ -6,12 +6,13 @@
 //!
 //! `plan` has all integers, `calibration` finds them and `certificate` certifies them. `arrivals` brings rows to the
 //! accounts of users (`account`). `walk` has the sums and the decision of an item, and `steering` its importance.
-//! `release` makes one release, from one `state` to the next.
+//! `release` makes one release, from one `state` to the next, and `lists` puts all lists together.
 
 mod account;
 mod arrivals;
 mod calibration;
 mod certificate;
+mod lists;
 mod plan;
 mod release;
 mod state;
@@ -21,5 +22,6 @@ mod tests;
 mod walk;
 mod wire;
 
+pub use lists::all_items;
 pub use plan::{Asked, Plan};
 pub use release::{Released, SeriesKeys, release};

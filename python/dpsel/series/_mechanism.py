@@ -1,0 +1,168 @@
+"""The mechanism of a series, as the core has it: its plan, one release, deletions and lists."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from dpsel import _core_calls
+from dpsel._arguments import as_bytes, as_int, as_int_if_given
+from dpsel._ingest import open_columns
+from dpsel._request import columns_of
+from dpsel._request._selection import checked_limit, count_request
+from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
+from dpsel.exceptions import InvalidParameterError, ReportError
+from dpsel.item_table import ItemTable
+from dpsel.series._records import Header
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpsel._core_calls import Release, Source
+    from dpsel._request import NamedColumns
+    from dpsel.series._folder import Attempt
+    from dpsel.typing import FileFormat
+
+__all__ = ["attempt", "differences", "header_of", "joined", "request_of", "table_of"]
+
+_DIGEST = 16
+
+
+def header_of(
+    privacy: Any,
+    releases: Any,
+    max_items_per_user: Any,
+    user: Any,
+    item: Any,
+    *,
+    identity: str,
+    prompt: bool,
+    in_ledger: bool,
+) -> Header:
+    """Check the arguments of a series, and plan all of its releases."""
+    privacy = checked_privacy(privacy)
+    if not isinstance(privacy, ApproxDP | ZCDP):
+        raise InvalidParameterError(
+            "privacy of a series needs a delta, got PureDP: items that nobody knows cannot come out without one; "
+            "give an ApproxDP or a ZCDP"
+        )
+    stated, columns = privacy.to_json(), _columns(user, item)
+    most, limit = as_int("releases", releases), checked_limit(max_items_per_user)
+    plan = _core_calls.series_plan(
+        epsilon=stated.get("epsilon"),
+        delta=stated["delta"],
+        rho=stated.get("rho"),
+        releases=most,
+        max_items_per_user=limit,
+        waits=not prompt,
+    )
+    return Header(
+        identity=identity,
+        privacy=stated,
+        releases=most,
+        max_items_per_user=limit,
+        user=columns.users,
+        item=columns.items,
+        prompt=prompt,
+        in_ledger=in_ledger,
+        plan=plan,
+    )
+
+
+def _columns(user: Any, item: Any) -> NamedColumns:
+    if user is None or item is None:
+        missing = "user" if user is None else "item"
+        raise InvalidParameterError(
+            f"{missing} must name a column, got None: it stays for the whole series; name one, or several"
+        )
+    columns = columns_of(user, item)
+    # The checks of names and numbers of columns that every request has.
+    count_request(columns, None).job()
+    return columns
+
+
+def attempt(
+    header: Header,
+    data: Any,
+    *,
+    threads: Any,
+    memory_limit: Any,
+    file_format: FileFormat | None,
+) -> Attempt:
+    """Check what needs no row, and return what reads the rows and makes a release."""
+    columns = columns_of(header.user, header.item)
+    job = count_request(columns, None).job(threads=threads, memory_limit=memory_limit)
+    opened = open_columns(data, header.user, header.item, file_format)
+    opened.check(job)
+
+    def run(
+        secret: bytes, state: bytes | None, noise: bytes, requests: Sequence[bytes]
+    ) -> tuple[bytes, bytes]:
+        forget = [users[at : at + _DIGEST] for users in requests for at in range(0, len(users), _DIGEST)]
+
+        def made(source: Source, _: object) -> tuple[bytes, bytes]:
+            released = _core_calls.series_release(
+                header.plan,
+                secret,
+                state,
+                noise,
+                source,
+                json.dumps(columns.to_json()),
+                forget,
+                threads=as_int_if_given("threads", threads),
+                memory_limit=as_bytes("memory_limit", memory_limit),
+            )
+            return released.state, released.items.to_ipc()
+
+        return opened.read(made, job)
+
+    return run
+
+
+def request_of(header: Header, secret: bytes, user: Any) -> bytes:
+    """Return a deletion: the keyed digest of the user."""
+    columns = columns_of(header.user, header.item)
+    if len(columns.users) > 1 and not (isinstance(user, tuple) and len(user) == len(columns.users)):
+        raise InvalidParameterError(
+            f"user must be a tuple with a value for each of the {len(columns.users)} user columns; give one"
+        )
+    row = (user, 0 if len(columns.items) == 1 else (0,) * len(columns.items))
+    digests = _core_calls.series_user_digests(
+        secret, _core_calls.Source.pairs([row]), json.dumps(columns.to_json())
+    )
+    return b"".join(digests)
+
+
+def _list(header: Header, ipc: bytes) -> Release:
+    return _core_calls.Release.from_ipc(ipc, _shown(header))
+
+
+def _shown(header: Header) -> str:
+    """Return what tables of items ask a report for: the columns of the items."""
+    return json.dumps({"request": {"columns": {"items": header.item}}})
+
+
+def table_of(header: Header, ipc: bytes) -> ItemTable:
+    """Return the list of a release."""
+    return ItemTable(_list(header, ipc))
+
+
+def joined(header: Header, lists: Sequence[bytes]) -> ItemTable:
+    """Return all items, in the types of the last list."""
+    if not lists:
+        return ItemTable(_core_calls.release_of(dict.fromkeys(header.item, []), None, _shown(header)))
+    return ItemTable(_core_calls.series_items([_list(header, each) for each in lists]))
+
+
+def differences(header: Header, lists: Sequence[bytes]) -> list[str]:
+    """Return whatever is not as the series promises."""
+    found = []
+    try:
+        _core_calls.series_check(header.plan)
+    except ReportError as error:
+        found.append(str(error))
+    seen = Counter(joined(header, lists).to_pylist())
+    if any(times > 1 for times in seen.values()):
+        found.append("an item is in two lists")
+    return found
