@@ -208,6 +208,7 @@ ROOMS = [
     "release",
     "budget",
     "_scratch",
+    "series",
     "selection",
     "column_domains",
     "top_k",

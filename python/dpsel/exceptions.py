@@ -98,7 +98,7 @@ class LedgerError(DpselError, ValueError):
 
 
 class SeriesError(DpselError, RuntimeError):
-    """A series is full, closed, in use elsewhere, damaged, older than what was shown of it, or not the caller's.
+    """A series is full, closed, in use, damaged, older than what was shown of it, or of another key.
 
     Nothing was spent, and nothing new was shown.
     """

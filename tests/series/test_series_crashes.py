@@ -32,7 +32,7 @@ def header(identity: str) -> Header:
 
 @dataclass
 class World:
-    """What stays when processes end: the disk, a ledger, what was shown and promised, and keys that were used."""
+    """What stays when processes end: the disk, a ledger, what was shown and promised, keys that were used."""
 
     disk: Disk = field(default_factory=Disk)
     booked: list[str] = field(default_factory=list)
@@ -86,7 +86,9 @@ class World:
     def release(self, name: str) -> None:
         """What is shown here is known for ever."""
         with entered(self.files, KEY, self.follow) as folder:
-            commit = folder.find(name) or folder.release(name, self.attempt(f"{name} of table {self.attempts}"))
+            commit = folder.find(name) or folder.release(
+                name, self.attempt(f"{name} of table {self.attempts}")
+            )
             items = folder.items_of(commit)
         assert self.shown.setdefault(name, items) == items, "two lists of one name"
 

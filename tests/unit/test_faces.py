@@ -46,6 +46,18 @@ def ledger(folder: Path) -> dpsel.Ledger:
     return made
 
 
+def series(folder: Path) -> dpsel.Series:
+    return dpsel.Series.create(
+        folder / "series",
+        key=bytes(32),
+        privacy=PRIVACY,
+        releases=3,
+        max_items_per_user=2,
+        user="<b>",
+        item=HOSTILE,
+    )
+
+
 def accounted() -> Any:
     pytest.importorskip("dp_accounting", reason="an accountant of others")
     return budget().to_dp_accounting()
@@ -77,6 +89,8 @@ RESULTS = {
     "Budget": lambda _: budget(),
     "Ledger": ledger,
     "Accounted": lambda _: accounted(),
+    "SeriesRelease": lambda folder: series(folder).release([(1, HOSTILE)], "<b>"),
+    "SeriesStatus": lambda folder: series(folder).status(),
 }
 #: Of a table the first rows are what people ask for.
 WITH_ROWS = {"ItemTable"}

@@ -145,7 +145,9 @@ class Ledger(Budget[Kind]):
             end = file.seek(0, os.SEEK_END)
             try:
                 step = {} if payment.step is None else {"step": payment.step}
-                self._append(file, {"kind": "cost", "number": number, "label": payment.label, "cost": cost} | step)
+                self._append(
+                    file, {"kind": "cost", "number": number, "label": payment.label, "cost": cost} | step
+                )
                 payment.stands = True
             except BaseException:
                 payment.stands = file.seek(0, os.SEEK_END) > end
@@ -165,11 +167,14 @@ class Ledger(Budget[Kind]):
         """
         with self._turn() as file:
             if all(entry.step != series for entry in self._entries):
-                raise SeriesError(f"{self._path} has not booked this series; name the ledger that paid for it")
+                raise SeriesError(
+                    f"{self._path} has not booked this series; name the ledger that paid for it"
+                )
             seen, commit = self._shown.get(series, (0, ""))
             if seen > len(commits) or (seen and commits[seen - 1] != commit):
                 raise SeriesError(
-                    f"the folder of the series is older than the ledger {self._path}, which knows of release {seen}; "
+                    f"the folder of the series is older than the ledger {self._path}, which knows of "
+                    f"release {seen}; "
                     "restore the newest copy of the folder: two lists that share noise are not covered"
                 )
             if seen < len(commits):

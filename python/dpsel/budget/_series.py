@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
-from dpsel.budget._budget import Budget
 from dpsel.budget._ledger import Ledger
 from dpsel.budget._payment import Payment, payment_of
 from dpsel.exceptions import InvalidParameterError
@@ -28,14 +28,17 @@ def ledger_that_pays(privacy: Privacy) -> Ledger[Any] | None:
     payment = payment_of(privacy)
     if isinstance(payment, Payment):
         raise InvalidParameterError(
-            "privacy was spent for one call, and creating a series may have to be repeated; give what on_use() "
+            "privacy was spent for one call, and creating a series may have to be repeated; give what "
+            "on_use() "
             "returns, which is booked once for each series"
         )
     place = None if payment is None else payment.place
-    return None if place is None or isinstance(place, Budget) else Ledger(place)
+    return Ledger(place) if isinstance(place, Path) else None
 
 
-def follower(ledger: Ledger[Any] | str | os.PathLike[str] | None) -> Callable[[str, Sequence[str]], None] | None:
+def follower(
+    ledger: Ledger[Any] | str | os.PathLike[str] | None,
+) -> Callable[[str, Sequence[str]], None] | None:
     """Return what compares the commits of a series with a ledger, and notes the last one.
 
     Raises:
@@ -46,7 +49,8 @@ def follower(ledger: Ledger[Any] | str | os.PathLike[str] | None) -> Callable[[s
         return None
     if not isinstance(ledger, Ledger | str) and not hasattr(ledger, "__fspath__"):
         raise InvalidParameterError(
-            f"ledger must be a dpsel.Ledger or the path of its file, got {type_name(ledger)}; give one of these"
+            f"ledger must be a dpsel.Ledger or the path of its file, got {type_name(ledger)}; give one of "
+            "these"
         )
     opened = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
     return opened._follow  # noqa: SLF001 - of this folder

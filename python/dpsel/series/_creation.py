@@ -58,7 +58,8 @@ def _refuse_others(files: Files, asked: Header, name: str) -> Header:
         ) from None
     if not found.is_alike(asked):
         raise SeriesError(
-            f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or name "
+            f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or "
+            "name "
             "another folder"
         )
     return found

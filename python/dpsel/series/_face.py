@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from dpsel.accounting import ApproxDP, ZCDP
+    from dpsel.accounting import ZCDP, ApproxDP
     from dpsel.budget import Ledger
     from dpsel.item_table import ItemTable
     from dpsel.series._folder import Folder, Follow
@@ -176,7 +176,7 @@ class Series:
     @classmethod
     def _checked(cls, files: Files, key: bytes, follow: Follow | None) -> Self:
         series = cls(files, key, follow)
-        with series._entered():  # noqa: SLF001 - of this class
+        with series._entered():
             return series
 
     @contextmanager
@@ -263,16 +263,14 @@ class Series:
         """Derive the certificate of the series again, and go through its commits.
 
         Returns:
-            Whether thresholds and noise follow from what is promised, each commit has the digest of the one
-            before it, and no item is listed twice.
+            Whether thresholds, caps and noise hold what the series promises. That all commits belong
+            together is checked by every call.
 
         Raises:
             SeriesError: As for every call, if a file is missing or was changed.
         """
         with self._entered() as folder:
-            differences = _mechanism.differences(
-                folder.header, [folder.items_of(commit) for commit in folder.commits]
-            )
+            differences = _mechanism.differences(folder.header)
         if differences:
             return CheckResult(ok=False, reason="\n".join(differences), differences=tuple(differences))
         return CheckResult(ok=True, reason="everything in it follows from what it promises")
@@ -290,7 +288,8 @@ class Series:
         """
         if not as_flag("forever", forever):
             raise InvalidParameterError(
-                "forever must be True: closing a series destroys its state, and no further release can be made; "
+                "forever must be True: closing a series destroys its state, and no further release can be "
+                "made; "
                 "there is nothing to close after use"
             )
         with self._entered() as folder:
@@ -307,7 +306,9 @@ class Series:
 
 def _checked_name(name: object) -> str:
     if not isinstance(name, str):
-        raise InvalidParameterError(f"name must be a text, got {type_name(name)}; give a str such as '2026-W01'")
+        raise InvalidParameterError(
+            f"name must be a text, got {type_name(name)}; give a str such as '2026-W01'"
+        )
     if not name or len(name) > _LONGEST_NAME or not is_unicode(name) or any(map(is_control, name)):
         raise InvalidParameterError(
             f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such as "

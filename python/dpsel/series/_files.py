@@ -42,7 +42,9 @@ class Files:
         try:
             self.path = os.path.abspath(self._given)  # noqa: PTH100 - pathlib takes longer to import
         except FileNotFoundError:
-            raise FileError("cannot read the folder: the working directory is gone; name the whole path") from None
+            raise FileError(
+                "cannot read the folder: the working directory is gone; name the whole path"
+            ) from None
 
     @property
     def shown(self) -> str:
@@ -58,7 +60,7 @@ class Files:
             self._failed("make", error)
 
     def put(self, name: str, content: bytes) -> bool:
-        """Make a new file that has its name once its content is on the disk; return whether the name was free."""
+        """Make a new file that has its name once it is on the disk; return whether the name was free."""
         self.write(draft := _draft(), content)
         self.sync(draft)
         is_free = self.link(draft, name)
@@ -93,7 +95,8 @@ class Files:
                 return file.read()
         except FileNotFoundError:
             raise SeriesError(
-                f"the series in {self.shown} lacks its file '{name}'; restore the folder from a copy that is as new"
+                f"the series in {self.shown} lacks its file '{name}'; restore the folder from a copy that "
+                "is as new"
             ) from None
         except OSError as error:
             self._failed("read", error)
@@ -103,7 +106,7 @@ class Files:
         try:
             descriptor = os.open(self._at(name), _NEW, 0o600)
             try:
-                with open(descriptor, "wb", buffering=0) as file:
+                with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123
                     rest = memoryview(content)
                     while rest:
                         rest = rest[file.write(rest) :]
@@ -130,7 +133,9 @@ class Files:
         except FileExistsError:
             return False
         except OSError as error:
-            self._failed("write", error, "; the file system must have hard links: put the series on another one")
+            self._failed(
+                "write", error, "; the file system must have hard links: put the series on another one"
+            )
         return True
 
     def replace(self, name: str, taken: str) -> None:
@@ -175,7 +180,8 @@ class Files:
             _try_lock(descriptor)
         except (BlockingIOError, PermissionError):
             raise SeriesError(
-                f"the series in {self.shown} is in use by another process or thread; wait until it has ended, "
+                f"the series in {self.shown} is in use by another process or thread; wait until it has "
+                "ended, "
                 "since two releases at a time could show two lists of one number"
             ) from None
         except OSError as error:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attempt", "Folder", "Follow"]
 
+
 @dataclass(slots=True)
 class Folder:
     """What is in the folder of a series, as long as its lock is held.
@@ -75,12 +76,14 @@ class Folder:
         """Refuse one more release, if there cannot be any."""
         if self.is_closed:
             raise SeriesError(
-                f"the series in {self.files.shown} is closed, and its state is gone; name one of its releases, or "
+                f"the series in {self.files.shown} is closed, and its state is gone; name one of its "
+                "releases, or "
                 "create another series"
             )
         if len(self.commits) >= self.header.releases:
             raise SeriesError(
-                f"the series in {self.files.shown} is full: it was made for {self.header.releases} releases, which "
+                f"the series in {self.files.shown} is full: it was made for {self.header.releases} "
+                "releases, which "
                 "its thresholds and its cost are for; create another series, at a cost of its own"
             )
 
@@ -119,7 +122,8 @@ class Folder:
         if not self.files.put(commit_name(commit.number), content):
             self.files.remove(commit.state)
             raise SeriesError(
-                f"another process made release {commit.number} of the series in {self.files.shown} meanwhile, so its "
+                f"another process made release {commit.number} of the series in {self.files.shown} "
+                "meanwhile, so its "
                 "lock does not work on this file system; this attempt is dropped; call release again"
             )
         self.files.sync_folder()
@@ -145,7 +149,8 @@ class Folder:
             return
         if len(self.commits) >= self.header.releases:
             raise SeriesError(
-                f"the series in {self.files.shown} is full, so no release will apply a deletion; close it, which "
+                f"the series in {self.files.shown} is full, so no release will apply a deletion; close it, "
+                "which "
                 "removes all that is kept of users"
             )
         sealed = _core_calls.seal(self.secrets.states, self._label("forget", 0), request(self.secrets.states))

@@ -49,7 +49,8 @@ def key_of(key: Any, *, may_be_made: bool = False) -> bytes:
         if may_be_made:
             return _made(path)
         raise MissingFileError(
-            f"cannot read the key file {quoted_path(path)}: no such file; without the key nobody can go on with a "
+            f"cannot read the key file {quoted_path(path)}: no such file; without the key nobody can go on "
+            "with a "
             "series or read its lists"
         ) from None
     except OSError as error:
@@ -64,9 +65,7 @@ def _read(path: str) -> bytes:
     except ValueError:
         key = b""
     if len(key) != _BYTES:
-        raise FileError(
-            f"the key file {quoted_path(path)} does not hold 64 hexadecimal digits; {_MAKE}"
-        )
+        raise FileError(f"the key file {quoted_path(path)} does not hold 64 hexadecimal digits; {_MAKE}")
     return key
 
 
@@ -74,7 +73,7 @@ def _made(path: str) -> bytes:
     key = random_bytes(_BYTES)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
+        with open(descriptor, "wb") as file:  # noqa: PTH123
             file.write(key.hex().encode() + b"\n")
             file.flush()
             os.fsync(descriptor)

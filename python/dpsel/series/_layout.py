@@ -55,6 +55,7 @@ def tag_of(key: bytes, sealed: bytes) -> str:
 def changed(files: Files, name: str) -> NoReturn:
     """Refuse a folder with a file that was changed."""
     raise SeriesError(
-        f"the file '{name}' of the series in {files.shown} was changed; restore the folder from a copy that is as "
+        f"the file '{name}' of the series in {files.shown} was changed; restore the folder from a copy "
+        "that is as "
         "new, since what was shown cannot be made again"
     ) from None

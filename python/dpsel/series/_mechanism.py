@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
@@ -44,7 +43,8 @@ def header_of(
     privacy = checked_privacy(privacy)
     if not isinstance(privacy, ApproxDP | ZCDP):
         raise InvalidParameterError(
-            "privacy of a series needs a delta, got PureDP: items that nobody knows cannot come out without one; "
+            "privacy of a series needs a delta, got PureDP: items that nobody knows cannot come out "
+            "without one; "
             "give an ApproxDP or a ZCDP"
         )
     stated, columns = privacy.to_json(), _columns(user, item)
@@ -151,18 +151,23 @@ def table_of(header: Header, ipc: bytes) -> ItemTable:
 def joined(header: Header, lists: Sequence[bytes]) -> ItemTable:
     """Return all items, in the types of the last list."""
     if not lists:
-        return ItemTable(_core_calls.release_of(dict.fromkeys(header.item, []), None, _shown(header)))
+        nothing: dict[str, Any] = {name: [] for name in header.item}
+        return ItemTable(_core_calls.release_of(nothing, None, _shown(header)))
     return ItemTable(_core_calls.series_items([_list(header, each) for each in lists]))
 
 
-def differences(header: Header, lists: Sequence[bytes]) -> list[str]:
+def differences(header: Header) -> list[str]:
     """Return whatever is not as the series promises."""
-    found = []
+    asked = {
+        "privacy": header.privacy,
+        "releases": header.releases,
+        "max_items_per_user": header.max_items_per_user,
+        "waits": not header.prompt,
+    }
+    if json.loads(header.plan)["asked"] != asked:
+        return ["the plan is for other parameters"]
     try:
         _core_calls.series_check(header.plan)
     except ReportError as error:
-        found.append(str(error))
-    seen = Counter(joined(header, lists).to_pylist())
-    if any(times > 1 for times in seen.values()):
-        found.append("an item is in two lists")
-    return found
+        return [str(error)]
+    return []

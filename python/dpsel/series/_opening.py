@@ -57,7 +57,8 @@ def _read(files: Files, key: bytes, follow: Follow | None) -> Folder:
         header = Header.of_bytes(content)
     except NO_RECORD:
         raise SeriesError(
-            f"the header of the series in {files.shown} is none of this version of dpsel; restore it, or use the "
+            f"the header of the series in {files.shown} is none of this version of dpsel; restore it, or "
+            "use the "
             "version that made it"
         ) from None
     which = CLOSED if CLOSED in names else KEY
@@ -66,16 +67,20 @@ def _read(files: Files, key: bytes, follow: Follow | None) -> Folder:
         secrets = unwrapped(key, key_label(which, digests[0]), files.read(which))
     except ValueError:
         raise SeriesError(
-            f"key does not open the series in {files.shown}: it is another key, or the header was changed; give "
+            f"key does not open the series in {files.shown}: it is another key, or the header was changed; "
+            "give "
             "the key that the series was created with"
         ) from None
     if (follow is not None) != header.in_ledger:
         _refuse_ledger(files, header)
     commits = _commits(files, names, header, secrets, digests)
     state = _state(files, commits, secrets)
-    if LOG in names and not log_of(content, list(zip(commits, digests[1:], strict=True))).startswith(files.read(LOG)):
+    if LOG in names and not log_of(content, list(zip(commits, digests[1:], strict=True))).startswith(
+        files.read(LOG)
+    ):
         raise SeriesError(
-            f"the folder {files.shown} is older than its '{LOG}', or the log was changed; restore the newest copy of "
+            f"the folder {files.shown} is older than its '{LOG}', or the log was changed; restore the "
+            "newest copy of "
             "the folder: two lists that share noise are not covered"
         )
     requests = [name for name in names if name.startswith("forget-")]
@@ -85,7 +90,8 @@ def _read(files: Files, key: bytes, follow: Follow | None) -> Folder:
 def _refuse_ledger(files: Files, header: Header) -> NoReturn:
     if header.in_ledger:
         raise SeriesError(
-            f"the series in {files.shown} is booked in a ledger, which tells whether the folder is an older copy; "
+            f"the series in {files.shown} is booked in a ledger, which tells whether the folder is an "
+            "older copy; "
             "pass ledger="
         )
     raise SeriesError(f"no ledger has booked the series in {files.shown}; leave ledger= out")

@@ -142,7 +142,7 @@ def _tag(key: bytes, body: bytes) -> bytes:
 
 def log_of(header: bytes, commits: Sequence[tuple[Commit, str]]) -> bytes:
     """Return the public log: a line for the header and for each commit, with its digest."""
-    lines = [{"series": Header.of_bytes(header).identity, "digest": digest_of(header)}]
+    lines: list[dict[str, Any]] = [{"series": Header.of_bytes(header).identity, "digest": digest_of(header)}]
     lines += [
         {"number": commit.number, "name": commit.name, "previous": commit.previous, "digest": digest}
         for commit, digest in commits

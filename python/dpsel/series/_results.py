@@ -45,14 +45,13 @@ class SeriesStatus(Shown):
         return len(self.names)
 
     def _guarantee(self) -> list[str]:
+        guarantee = notation(self.privacy.to_json())
+        kept = f"{counted(self.max_items_per_user, 'item')} per user at most"
         lines = [
-            f"guarantee of all of them together: {notation(self.privacy.to_json())} for one user added or removed with all "
-            f"rows, {counted(self.max_items_per_user, 'item')} per user at most"
+            f"guarantee of all together: {guarantee} for one user added or removed with all rows, {kept}"
         ]
         if self.prompt:
-            lines.append(
-                "assumes that no user's own rows react to lists of the running block: items count at once (prompt)"
-            )
+            lines.append("assumes that no user's own rows react to lists of the running block (prompt)")
         return lines
 
     def _face(self) -> Face:
@@ -99,8 +98,11 @@ class SeriesRelease(Shown):
         return self.items.__arrow_c_stream__(requested_schema)
 
     def _lines(self) -> list[str]:
-        made = f"{counted(len(self), 'new item')} in release {self.number:,} of at most {self.status.releases:,}, {self.name}"
+        made = f"{counted(len(self), 'new item')} in {self.name}, {self._place()}"
         return [made, *self.status._guarantee()]  # noqa: SLF001 - of this file
+
+    def _place(self) -> str:
+        return f"release {self.number:,} of at most {self.status.releases:,}"
 
     def _face(self) -> Face:
         return self.items.face(self._lines())
@@ -111,4 +113,4 @@ class SeriesRelease(Shown):
 
     def __repr__(self) -> str:
         """Return one line."""
-        return f"<dpsel.SeriesRelease: {counted(len(self), 'new item')}, release {self.number} of {self.status.releases}>"
+        return f"<dpsel.SeriesRelease: {counted(len(self), 'new item')}, {self._place()}>"
