@@ -18,9 +18,9 @@ def commands() -> str:
     """What `dpsel --help` and the help of each command print."""
     import click
 
-    from dpsel.cli._app import COMMANDS, cli
+    from dpsel.cli._app import cli, every_command
 
-    shown = [("dpsel", cli), *((f"dpsel {command.name}", command) for command in COMMANDS)]
+    shown = [("dpsel", cli), *((f"dpsel {name}", command) for name, command in every_command().items())]
     parts = []
     for name, command in shown:
         context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)

@@ -9,7 +9,7 @@ import pytest
 from cli_support import BUDGET, COLUMNS
 
 import dpsel
-from dpsel.cli._app import COMMANDS
+from dpsel.cli._app import every_command
 
 TOTAL = ("--epsilon", "4", "--delta", "1e-5")
 #: Names of parameters that write a file, and all others that name one.
@@ -29,16 +29,16 @@ READ = {
 
 
 def _outputs():
-    for command in COMMANDS:
+    for called, command in every_command().items():
         for param in command.params:
             is_path = isinstance(param.type, click.Path) or param.metavar in {"FILE", "PAGE"}
             name = param.name
-            if command.name in {"check", "card"} or (command.name in {"filter", "top"} and name == "report"):
+            if called in {"check", "card"} or (called in {"filter", "top"} and name == "report"):
                 continue  # They read reports.
             if is_path:
-                assert name in WRITE | READ, f"does {command.name} write {name}?"
+                assert name in WRITE | READ, f"does {called} write {name}?"
             if name in WRITE:
-                yield command.name, name, param.opts[-1] if isinstance(param, click.Option) else ""
+                yield called, name, param.opts[-1] if isinstance(param, click.Option) else ""
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsel
-from dpsel.cli._app import COMMANDS
+from dpsel.cli._app import every_command
 from dpsel.cli._mechanisms import MechanismType, every_mechanism, shown_name
 from dpsel.mechanisms.words import MechanismSyntaxError, described, parameters_of, parse, written
 
@@ -134,7 +134,7 @@ def test_any_text_is_a_mechanism_or_a_message(text):
 def test_every_command_with_mechanisms_has_the_one_grammar(dpsel_run, tmp_path):
     commands = {
         command.name
-        for command in COMMANDS
+        for command in every_command().values()
         if isinstance(command, click.Command)
         and any(isinstance(each.type, MechanismType) for each in command.params)
     }

@@ -6,7 +6,7 @@ import click
 import pytest
 from cli_support import BUDGET, COLUMNS
 
-from dpsel.cli._app import COMMANDS
+from dpsel.cli._app import every_command
 from dpsel.cli._types import Real, RealRange, Whole, WholeRange
 
 NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
@@ -16,7 +16,7 @@ NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
     ("command", "option"),
     [
         (command.name, param)
-        for command in COMMANDS
+        for command in every_command().values()
         for param in command.params
         if isinstance(param.type, NUMBERS)
     ],

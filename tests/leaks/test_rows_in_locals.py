@@ -16,7 +16,7 @@ import pytest
 
 import dpsel
 from dpsel.cli import top_k
-from dpsel.cli._app import COMMANDS
+from dpsel.cli._app import every_command
 from dpsel.cli._sql import rows_of_query
 from dpsel.exceptions import DpselError
 
@@ -267,7 +267,7 @@ LISTS = {
 #: The types of options, each of which may read the file that it is given.
 TYPES = {
     type(param.type).__name__: param.type
-    for command in COMMANDS
+    for command in every_command().values()
     for param in command.params
     if type(param.type).__module__.startswith("dpsel.")
 }

@@ -14,6 +14,8 @@ import pytest
 
 from disks import Cut, Disk, FilesInMemory
 from dpsel.series._creation import started
+from dpsel.series._folder import Inputs, Made
+from dpsel.series._keys import Key
 from dpsel.series._layout import HEADER
 from dpsel.series._opening import entered
 from dpsel.series._records import Header
@@ -21,7 +23,7 @@ from dpsel.series._records import Header
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-KEY = bytes(range(32))
+KEY = Key(bytes(range(32)))
 RELEASES = 4
 
 
@@ -66,17 +68,18 @@ class World:
             self.disk.tick()
             self.noted = list(commits)
 
-    def attempt(self, table: str) -> Callable[..., tuple[bytes, bytes]]:
+    def attempt(self, table: str) -> Callable[[Inputs], Made]:
         """A mechanism whose state is its whole history."""
 
-        def run(_: bytes, state: bytes | None, noise: bytes, forget: list[bytes]) -> tuple[bytes, bytes]:
+        def run(inputs: Inputs) -> Made:
             self.attempts += 1
+            noise = inputs.noise.raw
             assert noise not in self.keys
             self.keys.append(noise)
-            history = [] if state is None else json.loads(state)
+            history = [] if inputs.state is None else json.loads(inputs.state)
             items = f"{table} with {noise.hex()} after {len(history)}"
-            history.append({"items": items, "forget": sorted(each.decode() for each in forget)})
-            return json.dumps(history).encode(), items.encode()
+            history.append({"items": items, "forget": sorted(each.decode() for each in inputs.forget)})
+            return Made(json.dumps(history).encode(), items.encode())
 
         return run
 
@@ -107,7 +110,7 @@ class World:
         """What was shown is in the one history that goes on, and so is what was promised."""
         with entered(self.files, KEY, self.follow) as folder:
             commits = [folder.items_of(commit).decode() for commit in folder.commits]
-            sealed = None if folder.state is None else folder._unsealed("state", len(commits), folder.state)
+            sealed = folder._inputs(folder.secrets.states).state if folder.secrets.states else None
             names = [commit.name for commit in folder.commits]
             waiting, is_closed = len(folder.requests), folder.is_closed
         assert [commits[names.index(name)].encode() for name in self.shown] == list(self.shown.values())

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import dpsel
-from dpsel.cli._app import COMMANDS, cli
+from dpsel.cli._app import cli, every_command
 
 PACKAGE = Path(dpsel.__file__).parent
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -35,8 +35,8 @@ def shown() -> dict[str, str]:
         for path in sorted(PACKAGE.rglob("*.py"))
         for number, text in enumerate(docstrings(path))
     }
-    for command in COMMANDS:
-        texts[f"dpsel {command.name}"] = command.get_help(click.Context(command))
+    for name, command in every_command().items():
+        texts[f"dpsel {name}"] = command.get_help(click.Context(command))
     texts["dpsel mechanisms"] = CliRunner().invoke(cli, ["mechanisms"]).output
     return texts
 

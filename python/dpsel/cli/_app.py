@@ -28,6 +28,7 @@ from dpsel.cli import (
     plan_size,
     plan_top_k,
     select,
+    series,
     top,
     top_k,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # A new command is a file with a click command called `command`, and its name here.
 COMMANDS = (
     select.command,
+    series.command,
     domains.command,
     top_k.command,
     plan.command,
@@ -126,7 +128,9 @@ def _guarded(given: list[str]) -> int:
 
 def _options(args: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the functions behind the commands."""
-    options = [name for command in COMMANDS for option in command.params for name in option.opts]
+    options = [
+        name for command in every_command().values() for option in command.params for name in option.opts
+    ]
     named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
     named |= {
         "file_format": "--format",
@@ -135,6 +139,16 @@ def _options(args: Sequence[str]) -> dict[str, str]:
     }
     # Counts of a top-k have a budget of their own.
     return named | ({"counts": "--counts-epsilon"} if "top-k" in args[:1] else {})
+
+
+def every_command() -> dict[str, click.Command]:
+    """Return the commands by their names, and after a group those of the group."""
+    found: dict[str, click.Command] = {}
+    for command in COMMANDS:
+        found[str(command.name)] = command
+        if isinstance(command, click.Group):
+            found |= {f"{command.name} {name}": each for name, each in command.commands.items()}
+    return found
 
 
 def _run(args: list[str]) -> int:

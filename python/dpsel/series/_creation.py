@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpsel.series._files import Files
+    from dpsel.series._keys import Key
 
 __all__ = ["started"]
 
 
-def started(files: Files, key: bytes, header: Header, pay: Callable[[str], None]) -> None:
+def started(files: Files, key: Key, header: Header, pay: Callable[[str], None]) -> None:
     """Make the folder: draft, key, payment, and then the header, without which there is no series.
 
     A repeated call goes on with the identity of the draft, so that a ledger books nothing twice.

@@ -15,7 +15,7 @@ from dpsel.release import CheckResult
 from dpsel.series import _mechanism
 from dpsel.series._creation import started
 from dpsel.series._files import Files, random_bytes
-from dpsel.series._keys import key_of
+from dpsel.series._keys import Key, key_of
 from dpsel.series._layout import HEADER
 from dpsel.series._opening import entered
 from dpsel.series._results import SeriesRelease, SeriesStatus
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from dpsel.accounting import ZCDP, ApproxDP
+    from dpsel.accounting import Privacy
     from dpsel.budget import Ledger
     from dpsel.item_table import ItemTable
     from dpsel.series._folder import Folder, Follow
@@ -78,7 +78,7 @@ class Series:
 
     __slots__ = ("_files", "_follow", "_key")
 
-    def __init__(self, files: Files, key: bytes, follow: Follow | None) -> None:
+    def __init__(self, files: Files, key: Key, follow: Follow | None) -> None:
         """Keep where the series is; `create` and `open` make one."""
         self._files, self._key, self._follow = files, key, follow
 
@@ -88,7 +88,7 @@ class Series:
         folder: str | os.PathLike[str],
         *,
         key: bytes | str | os.PathLike[str],
-        privacy: ApproxDP | ZCDP,
+        privacy: Privacy,
         releases: int,
         max_items_per_user: int,
         user: str | Sequence[str],
@@ -138,15 +138,17 @@ class Series:
             in_ledger=ledger is not None,
         )
         files = Files(folder)
-        secret = key_of(key, may_be_made=not files.has(HEADER))
+        own = key_of(key, may_be_made=not files.has(HEADER))
+        # No variable of ours has the bytes from here on.
+        del key
         files.make()
 
         def pay(identity: str) -> None:
             with begin_call(privacy, step=identity):
                 pass
 
-        started(files, secret, header, pay)
-        return cls._checked(files, secret, follower(ledger))
+        started(files, own, header, pay)
+        return cls._checked(files, own, follower(ledger))
 
     @classmethod
     def open(
@@ -174,7 +176,7 @@ class Series:
         return cls._checked(Files(folder), key_of(key), follower(ledger))
 
     @classmethod
-    def _checked(cls, files: Files, key: bytes, follow: Follow | None) -> Self:
+    def _checked(cls, files: Files, key: Key, follow: Follow | None) -> Self:
         series = cls(files, key, follow)
         with series._entered():
             return series

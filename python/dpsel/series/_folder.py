@@ -10,11 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpsel import _core_calls
 from dpsel.exceptions import FileError, SeriesError
 from dpsel.series._files import DRAFT, random_bytes
-from dpsel.series._keys import Secrets, wrapped
-from dpsel.series._layout import CLOSED, KEY, LOG, NEW, changed, commit_name, key_label, tag_of
+from dpsel.series._keys import Key, Secrets, wrapped
+from dpsel.series._layout import CLOSED, KEY, LOG, NEW, changed, commit_name, key_label
 from dpsel.series._records import Commit, Header, digest_of, log_of
 
 if TYPE_CHECKING:
@@ -25,14 +24,38 @@ if TYPE_CHECKING:
 
     #: Refuses a folder that is older than a ledger knows, and notes its last commit there.
     Follow: TypeAlias = Callable[[str, Sequence[str]], None]
-    #: Makes a release of the number of the release, the secret, the state before it, a noise key and the
-    #: deletions: returns the state after it and the list.
-    Attempt: TypeAlias = Callable[[bytes, bytes | None, bytes, list[bytes]], tuple[bytes, bytes]]
+    #: Makes a release.
+    Attempt: TypeAlias = Callable[["Inputs"], "Made"]
 
-__all__ = ["Attempt", "Folder", "Follow"]
+__all__ = ["Attempt", "Folder", "Follow", "Inputs", "Made"]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
+class Inputs:
+    """What a release is made of, apart from its rows. It is secret, and no variable shows it.
+
+    Args:
+        secret: The inner secret of digests and priorities.
+        state: The state after the release before; ``None`` for the first one.
+        noise: A key that no other attempt has.
+        forget: The deletions that no release has applied.
+    """
+
+    secret: Key
+    state: bytes | None
+    noise: Key
+    forget: list[bytes]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Made:
+    """The state after a release, and its list. Nobody may see it before it is committed."""
+
+    state: bytes
+    items: bytes
+
+
+@dataclass(slots=True, repr=False)
 class Folder:
     """What is in the folder of a series, as long as its lock is held.
 
@@ -46,7 +69,7 @@ class Folder:
     """
 
     files: Files
-    key: bytes
+    key: Key
     header: Header
     secrets: Secrets
     commits: list[Commit]
@@ -64,7 +87,7 @@ class Folder:
     def items_of(self, commit: Commit) -> bytes:
         """Return the list of a release."""
         try:
-            return _core_calls.unseal(self.secrets.lists, self._label("list", commit.number), commit.items)
+            return self.secrets.lists.unseal(self._label("list", commit.number), commit.items)
         except ValueError:
             changed(self.files, commit_name(commit.number))
 
@@ -92,26 +115,39 @@ class Folder:
         self.refuse_another()
         assert self.secrets.states is not None  # noqa: S101 - refused above
         number = len(self.commits) + 1
-        before = None if self.state is None else self._unsealed("state", number - 1, self.state)
-        noise, deletions = random_bytes(32), [self._request(request) for request in self.requests]
-        after, items = attempt(self.secrets.states, before, noise, deletions)
+        made = attempt(self._inputs(self.secrets.states))
         if os.getpid() != self.process:
             raise SeriesError(
                 "a series cannot be released by the copy that a fork made while rows were read; nothing was "
                 "released here; fork before or after the call"
             )
-        sealed = _core_calls.seal(self.secrets.states, self._label("state", number), after)
+        sealed = self.secrets.states.seal(self._label("state", number), made.state)
         commit = Commit(
             series=self.header.identity,
             number=number,
             name=name,
             previous=self.digests[-1],
             state=f"state-{number:06}-{random_bytes(16).hex()}",
-            state_tag=tag_of(self.secrets.states, sealed),
-            items=_core_calls.seal(self.secrets.lists, self._label("list", number), items),
+            state_tag=self.secrets.states.tag(b"state", sealed),
+            items=self.secrets.lists.seal(self._label("list", number), made.items),
         )
         self._commit(commit, sealed)
         return commit
+
+    def _inputs(self, secret: Key) -> Inputs:
+        label = self._label("state", len(self.commits))
+        return Inputs(
+            secret,
+            None if self.state is None else secret.unseal(label, self.state),
+            Key.drawn(),
+            [self._request(secret, name) for name in self.requests],
+        )
+
+    def _request(self, secret: Key, name: str) -> bytes:
+        try:
+            return secret.unseal(self._label("forget", 0), self.files.read(name))
+        except ValueError:
+            changed(self.files, name)
 
     def _commit(self, commit: Commit, sealed: bytes) -> None:
         """State first, then the commit under a name that must be free, then the folder."""
@@ -142,7 +178,7 @@ class Folder:
         if self.follow is not None:
             self.follow(self.header.identity, self.digests[1:])
 
-    def forget(self, request: Callable[[bytes], bytes]) -> None:
+    def forget(self, request: Callable[[Key], bytes]) -> None:
         """Bring a deletion to the disk, made with the secret; the next release applies it."""
         if self.secrets.states is None:
             # Nothing of any user is kept.
@@ -153,7 +189,7 @@ class Folder:
                 "which "
                 "removes all that is kept of users"
             )
-        sealed = _core_calls.seal(self.secrets.states, self._label("forget", 0), request(self.secrets.states))
+        sealed = self.secrets.states.seal(self._label("forget", 0), request(self.secrets.states))
         self.files.put(f"forget-{random_bytes(16).hex()}", sealed)
         self.files.sync_folder()
 
@@ -175,16 +211,6 @@ class Folder:
         log = log_of(self.header.to_bytes(), list(zip(self.commits, self.digests[1:], strict=True)))
         if LOG not in names or self.files.read(LOG) != log:
             self.files.put_over(LOG, log)
-
-    def _request(self, name: str) -> bytes:
-        try:
-            return self._unsealed("forget", 0, self.files.read(name))
-        except ValueError:
-            changed(self.files, name)
-
-    def _unsealed(self, what: str, number: int, sealed: bytes) -> bytes:
-        assert self.secrets.states is not None  # noqa: S101 - refused above
-        return _core_calls.unseal(self.secrets.states, self._label(what, number), sealed)
 
     def _label(self, what: str, number: int) -> bytes:
         return f"dpsel series {what} {self.header.identity} {number}".encode()

@@ -15,13 +15,13 @@ from dpsel.series._files import random_bytes
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Secrets", "key_of", "unwrapped", "wrapped"]
+__all__ = ["Key", "Secrets", "key_of", "unwrapped", "wrapped"]
 
 _BYTES: Final = 32
 _MAKE: Final = "make one with `openssl rand -hex 32`, or let dpsel.Series.create do it"
 
 
-def key_of(key: Any, *, may_be_made: bool = False) -> bytes:
+def key_of(key: Any, *, may_be_made: bool = False) -> Key:
     """Return the key of the caller, given as bytes or as the path of a file with 64 hexadecimal digits.
 
     Args:
@@ -37,7 +37,7 @@ def key_of(key: Any, *, may_be_made: bool = False) -> bytes:
             raise InvalidParameterError(
                 f"key must be {_BYTES} bytes, got {len(key)}; {_MAKE}, and pass the path of its file"
             )
-        return key
+        return Key(key)
     if not isinstance(key, str | os.PathLike):
         raise InvalidParameterError(
             f"key must be {_BYTES} bytes or the path of a key file, got {type_name(key)}; give one of these"
@@ -57,24 +57,27 @@ def key_of(key: Any, *, may_be_made: bool = False) -> bytes:
         raise FileError(f"cannot read the key file {quoted_path(path)}: {error.strerror}") from None
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> Key:
     with open(path, "rb") as file:  # noqa: PTH123
-        text = file.read(4 * _BYTES)
-    try:
-        key = bytes.fromhex(text.decode("ascii"))
-    except ValueError:
-        key = b""
-    if len(key) != _BYTES:
+        key = Key(_of_digits(file.read(4 * _BYTES)))
+    if len(key.raw) != _BYTES:
         raise FileError(f"the key file {quoted_path(path)} does not hold 64 hexadecimal digits; {_MAKE}")
     return key
 
 
-def _made(path: str) -> bytes:
-    key = random_bytes(_BYTES)
+def _of_digits(text: bytes) -> bytes:
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        return b""
+
+
+def _made(path: str) -> Key:
+    key = Key.drawn()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123
-            file.write(key.hex().encode() + b"\n")
+            file.write(key.raw.hex().encode() + b"\n")
             file.flush()
             os.fsync(descriptor)
     except OSError as error:
@@ -82,39 +85,69 @@ def _made(path: str) -> bytes:
     return key
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+class Key:
+    """A key that no variable, no message and no pickle shows."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        """Keep its 32 bytes."""
+        self.raw = raw
+
+    @classmethod
+    def drawn(cls) -> Self:
+        """Return a fresh one."""
+        return cls(random_bytes(_BYTES))
+
+    def seal(self, label: bytes, plain: bytes) -> bytes:
+        """Return bytes that only this key opens, for this label; their size tells little."""
+        return _core_calls.seal(self.raw, label, plain)
+
+    def unseal(self, label: bytes, sealed: bytes) -> bytes:
+        """Return what was sealed.
+
+        Raises:
+            ValueError: If it is another key or label, or what was sealed was changed.
+        """
+        return _core_calls.unseal(self.raw, label, sealed)
+
+    def tag(self, what: bytes, content: bytes) -> str:
+        """Return the keyed digest of a content of a kind."""
+        return _core_calls.tag(self.raw, what + b"\n" + content).hex()
+
+    def __reduce__(self) -> Any:
+        """Refuse a pickle."""
+        raise SeriesError("the keys of a series stay in the process that read them; open the series there")
+
+
+@dataclass(frozen=True, slots=True)
 class Secrets:
     """The inner secrets.
 
     Args:
         lists: For lists and tags of commits; it stays when the series is closed.
-        states: For everything else: states, noise, digests of users and priorities. ``None`` if the series
-            is closed.
+        states: For states, digests of users and priorities. ``None`` if the series is closed.
     """
 
-    lists: bytes
-    states: bytes | None
+    lists: Key
+    states: Key | None
 
     @classmethod
     def drawn(cls) -> Self:
         """Return fresh ones."""
-        return cls(random_bytes(_BYTES), random_bytes(_BYTES))
-
-    def __reduce__(self) -> Any:
-        """Refuse a pickle."""
-        raise SeriesError("the secrets of a series stay in the process that read them; open the series there")
+        return cls(Key.drawn(), Key.drawn())
 
 
-def wrapped(key: bytes, label: bytes, secrets: Secrets) -> bytes:
+def wrapped(key: Key, label: bytes, secrets: Secrets) -> bytes:
     """Return the inner secrets under the key of the caller."""
-    return _core_calls.seal(key, label, secrets.lists + (secrets.states or b""))
+    return key.seal(label, secrets.lists.raw + (secrets.states.raw if secrets.states else b""))
 
 
-def unwrapped(key: bytes, label: bytes, sealed: bytes) -> Secrets:
+def unwrapped(key: Key, label: bytes, sealed: bytes) -> Secrets:
     """Return the inner secrets.
 
     Raises:
         ValueError: If the key is another one, or what was sealed was changed.
     """
-    inner = _core_calls.unseal(key, label, sealed)
-    return Secrets(inner[:_BYTES], inner[_BYTES:] or None)
+    keys = [Key(key.unseal(label, sealed)[at : at + _BYTES]) for at in (0, _BYTES)]
+    return Secrets(keys[0], keys[1] if keys[1].raw else None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from dpsel import _core_calls
 from dpsel.exceptions import SeriesError
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ __all__ = [
     "changed",
     "commit_name",
     "key_label",
-    "tag_of",
 ]
 
 HEADER: Final = "header.json"
@@ -45,11 +43,6 @@ def commit_name(number: int) -> str:
 def key_label(which: str, header: str) -> bytes:
     """Return a label with the digest of the header, which is so kept from changes."""
     return f"dpsel series {which} {header}".encode()
-
-
-def tag_of(key: bytes, sealed: bytes) -> str:
-    """Return the keyed tag of the file of a state."""
-    return _core_calls.tag(key, b"state\n" + sealed).hex()
 
 
 def changed(files: Files, name: str) -> NoReturn:

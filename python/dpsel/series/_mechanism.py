@@ -13,6 +13,7 @@ from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
 from dpsel.exceptions import InvalidParameterError, ReportError
 from dpsel.item_table import ItemTable
+from dpsel.series._folder import Made
 from dpsel.series._records import Header
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from dpsel._core_calls import Release, Source
     from dpsel._request import NamedColumns
-    from dpsel.series._folder import Attempt
+    from dpsel.series._folder import Attempt, Inputs
+    from dpsel.series._keys import Key
     from dpsel.typing import FileFormat
 
 __all__ = ["attempt", "differences", "header_of", "joined", "request_of", "table_of"]
@@ -96,42 +98,41 @@ def attempt(
     opened = open_columns(data, header.user, header.item, file_format)
     opened.check(job)
 
-    def run(
-        secret: bytes, state: bytes | None, noise: bytes, requests: Sequence[bytes]
-    ) -> tuple[bytes, bytes]:
-        forget = [users[at : at + _DIGEST] for users in requests for at in range(0, len(users), _DIGEST)]
-
-        def made(source: Source, _: object) -> tuple[bytes, bytes]:
+    def run(inputs: Inputs) -> Made:
+        def made(source: Source, _: object) -> Made:
             released = _core_calls.series_release(
                 header.plan,
-                secret,
-                state,
-                noise,
+                inputs.secret.raw,
+                inputs.state,
+                inputs.noise.raw,
                 source,
                 json.dumps(columns.to_json()),
-                forget,
+                _digests(inputs.forget),
                 threads=as_int_if_given("threads", threads),
                 memory_limit=as_bytes("memory_limit", memory_limit),
             )
-            return released.state, released.items.to_ipc()
+            return Made(released.state, released.items.to_ipc())
 
         return opened.read(made, job)
 
     return run
 
 
-def request_of(header: Header, secret: bytes, user: Any) -> bytes:
+def _digests(requests: Sequence[bytes]) -> list[bytes]:
+    """Return the digests of the users to forget."""
+    return [users[at : at + _DIGEST] for users in requests for at in range(0, len(users), _DIGEST)]
+
+
+def request_of(header: Header, secret: Key, user: Any) -> bytes:
     """Return a deletion: the keyed digest of the user."""
     columns = columns_of(header.user, header.item)
     if len(columns.users) > 1 and not (isinstance(user, tuple) and len(user) == len(columns.users)):
         raise InvalidParameterError(
             f"user must be a tuple with a value for each of the {len(columns.users)} user columns; give one"
         )
-    row = (user, 0 if len(columns.items) == 1 else (0,) * len(columns.items))
-    digests = _core_calls.series_user_digests(
-        secret, _core_calls.Source.pairs([row]), json.dumps(columns.to_json())
-    )
-    return b"".join(digests)
+    item = 0 if len(columns.items) == 1 else (0,) * len(columns.items)
+    source = _core_calls.Source.pairs([(user, item)])
+    return b"".join(_core_calls.series_user_digests(secret.raw, source, json.dumps(columns.to_json())))
 
 
 def _list(header: Header, ipc: bytes) -> Release:

@@ -19,7 +19,6 @@ from dpsel.series._layout import (
     changed,
     commit_name,
     key_label,
-    tag_of,
 )
 from dpsel.series._records import Commit, Header, digest_of, log_of
 
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 
     from dpsel.series._files import Files
     from dpsel.series._folder import Follow
-    from dpsel.series._keys import Secrets
+    from dpsel.series._keys import Key, Secrets
 
 __all__ = ["entered"]
 
 
 @contextmanager
-def entered(files: Files, key: bytes, follow: Follow | None) -> Iterator[Folder]:
+def entered(files: Files, key: Key, follow: Follow | None) -> Iterator[Folder]:
     """Take the lock and read the folder: refuse what does not fit, and then remove what nobody needs."""
     if HEADER not in files.names():
         raise SeriesError(
@@ -50,7 +49,7 @@ def entered(files: Files, key: bytes, follow: Follow | None) -> Iterator[Folder]
         yield found
 
 
-def _read(files: Files, key: bytes, follow: Follow | None) -> Folder:
+def _read(files: Files, key: Key, follow: Follow | None) -> Folder:
     names = files.names()
     content = files.read(HEADER)
     try:
@@ -125,6 +124,6 @@ def _state(files: Files, commits: Sequence[Commit], secrets: Secrets) -> bytes |
     if not commits or secrets.states is None:
         return None
     sealed = files.read(commits[-1].state)
-    if tag_of(secrets.states, sealed) != commits[-1].state_tag:
+    if secrets.states.tag(b"state", sealed) != commits[-1].state_tag:
         changed(files, commits[-1].state)
     return sealed

@@ -8,7 +8,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel import _core_calls
 from dpsel.accounting._privacy import of_json
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dpsel.accounting import Privacy
+    from dpsel.series._keys import Key
 
 __all__ = ["FORMAT", "Commit", "Header", "digest_of", "log_of"]
 
@@ -109,7 +109,7 @@ class Commit:
     state_tag: str
     items: bytes
 
-    def to_bytes(self, key: bytes) -> bytes:
+    def to_bytes(self, key: Key) -> bytes:
         """Return the file, with a tag under this key."""
         body = self._body()
         return body + _tag(key, body)
@@ -119,7 +119,7 @@ class Commit:
         return _canonical(fields | {"format": FORMAT, "items": base64.b64encode(self.items).decode()})
 
     @classmethod
-    def of_bytes(cls, content: bytes, key: bytes) -> Self:
+    def of_bytes(cls, content: bytes, key: Key) -> Self:
         """Return the commit in a file.
 
         Raises:
@@ -136,8 +136,8 @@ class Commit:
         return commit
 
 
-def _tag(key: bytes, body: bytes) -> bytes:
-    return _canonical({"tag": _core_calls.tag(key, b"commit\n" + body).hex()})
+def _tag(key: Key, body: bytes) -> bytes:
+    return _canonical({"tag": key.tag(b"commit", body)})
 
 
 def log_of(header: bytes, commits: Sequence[tuple[Commit, str]]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,11 @@ class SeriesStatus(Shown):
     def made(self) -> int:
         """The number of releases that were made."""
         return len(self.names)
+
+    def to_json(self) -> str:
+        """Return it as JSON."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "privacy"}
+        return json.dumps({"privacy": self.privacy.to_json(), "made": self.made} | fields, indent=2)
 
     def _guarantee(self) -> list[str]:
         guarantee = notation(self.privacy.to_json())
