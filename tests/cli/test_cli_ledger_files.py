@@ -25,6 +25,9 @@ READ = {
     "public_items",
     "domain",
     "path",
+    "folder",
+    "key",
+    "users",
 }
 
 
@@ -57,6 +60,18 @@ def _released(rows):
 
 def _arguments(command, rows, place):
     """The arguments of a call that works, if its output is another file."""
+    if command == "series release":
+        folder, key = rows.parent / "series", ("--key", rows.parent / "series.key")
+        dpsel.Series.create(
+            folder,
+            key=key[1],
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            releases=3,
+            max_items_per_user=1,
+            user="user",
+            item="item",
+        )
+        return [folder, rows, *key, "--name", "a", "-q"]
     return {
         "select": [rows, *COLUMNS, *BUDGET, "-q"],
         "top-k": [rows, *COLUMNS, "--k", "1", "--epsilon", "1", "--delta", "1e-6", "-q"],
@@ -99,7 +114,7 @@ def test_no_command_writes_over_a_ledger(dpsel_run, tmp_path, rows, command, opt
         arguments = [tmp_path / "items.csv", *([rows] if command == "filter" else ["-k", "1"])]
     else:
         arguments = _arguments(command, rows, place)
-    done = dpsel_run(command, *map(str, arguments), *([flag, str(place)] if flag else []))
+    done = dpsel_run(*command.split(), *map(str, arguments), *([flag, str(place)] if flag else []))
     refused = "it is a ledger, and what was spent would be forgotten; name another file"
     assert refused in done.error or "would overwrite the file of FILE" in done.error
     assert ledger.read_bytes() == before

@@ -128,9 +128,8 @@ def _guarded(given: list[str]) -> int:
 
 def _options(args: Sequence[str]) -> dict[str, str]:
     """Return the option for each argument of the functions behind the commands."""
-    options = [
-        name for command in every_command().values() for option in command.params for name in option.opts
-    ]
+    parameters = [each for command in every_command().values() for each in command.params]
+    options = [name for option in parameters for name in option.opts]
     named = {name[2:].replace("-", "_"): name for name in options if name.startswith("--")}
     named |= {
         "file_format": "--format",

@@ -1,6 +1,6 @@
 """A series of releases at one price: its folder, its commits, and the class.
 
-The order of steps, and what it guarantees, is in docs/algorithms/series.md, section "State".
+The [order of steps](https://dpsel.github.io/dpsel/algorithms/series/#state) is what its guarantee rests on.
 """
 
 from dpsel.series._face import Series

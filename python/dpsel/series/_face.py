@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpsel._arguments import as_flag, is_unicode, type_name
 from dpsel._tables import is_control
+from dpsel.accounting import checked_privacy
 from dpsel.budget._payment import begin_call
 from dpsel.budget._series import follower, ledger_that_pays
 from dpsel.exceptions import InvalidParameterError, SeriesError
@@ -126,7 +127,7 @@ class Series:
             SeriesError: If another series is in the folder, or the key is not its own.
             FileError: If the folder or the key file cannot be written.
         """
-        ledger = ledger_that_pays(privacy)
+        ledger = ledger_that_pays(checked_privacy(privacy))
         header = _mechanism.header_of(
             privacy,
             releases,

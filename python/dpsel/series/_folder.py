@@ -1,6 +1,7 @@
 """The folder of a series: what is in it under its lock, and how a release is committed.
 
-The order of the steps is that of docs/algorithms/series.md, section "State". Its Lemma 8 rests on it.
+The order of the steps is that of [the page](https://dpsel.github.io/dpsel/algorithms/series/#state). Its
+Lemma 8 rests on it.
 """
 
 from __future__ import annotations

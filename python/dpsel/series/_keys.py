@@ -44,7 +44,8 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
         )
     path = as_name_of_file("key", key)
     try:
-        return _read(path)
+        with open(path, "rb") as file:  # noqa: PTH123
+            found = Key(_of_digits(file.read(4 * _BYTES)))
     except FileNotFoundError:
         if may_be_made:
             return _made(path)
@@ -55,14 +56,9 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
         ) from None
     except OSError as error:
         raise FileError(f"cannot read the key file {quoted_path(path)}: {error.strerror}") from None
-
-
-def _read(path: str) -> Key:
-    with open(path, "rb") as file:  # noqa: PTH123
-        key = Key(_of_digits(file.read(4 * _BYTES)))
-    if len(key.raw) != _BYTES:
+    if len(found.raw) != _BYTES:
         raise FileError(f"the key file {quoted_path(path)} does not hold 64 hexadecimal digits; {_MAKE}")
-    return key
+    return found
 
 
 def _of_digits(text: bytes) -> bytes:
