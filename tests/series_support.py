@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 #: So generous that an item of many users comes out at its first release, and one of a single user never.
 PRIVACY = dpsel.ApproxDP(epsilon=8.0, delta=1e-6)
+#: So many hold what comes out.
+FEW_USERS = 50
 KEY = bytes(range(32))
 GIVEN: dict[str, Any] = {
     "privacy": PRIVACY,

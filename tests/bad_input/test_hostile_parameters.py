@@ -123,6 +123,52 @@ def test_a_hostile_value_ends_with_an_answer_or_an_error_of_ours(name, arguments
     assert foreign == {}
 
 
+SERIES = {
+    "folder": "series",
+    "key": bytes(32),
+    "privacy": APPROX,
+    "releases": 3,
+    "max_items_per_user": 2,
+    "user": "user",
+    "item": "item",
+    "prompt": False,
+}
+SERIES_CALLS = {
+    "create": (lambda _: dpsel.Series.create, SERIES),
+    "open": (lambda _: dpsel.Series.open, {"folder": "series", "key": bytes(32), "ledger": None}),
+    "release": (
+        lambda series: series.release,
+        {"data": ROWS, "name": "week", "threads": None, "memory_limit": None, "file_format": None},
+    ),
+    "forget": (lambda series: series.forget, {"user": 7}),
+    "close": (lambda series: series.close, {"forever": False}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpsel.WeakGuaranteeWarning")
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [(call, name) for call, (_, given) in SERIES_CALLS.items() for name in given],
+)
+def test_a_hostile_value_for_a_series_is_an_answer_or_an_error_of_ours(
+    call, parameter, tmp_path, monkeypatch
+):
+    method, given = SERIES_CALLS[call]
+    foreign = {}
+    for number, (kind, value) in enumerate(VALUES.items()):
+        (tmp_path / str(number)).mkdir()
+        monkeypatch.chdir(tmp_path / str(number))
+        series = None if call == "create" else dpsel.Series.create(**SERIES)
+        try:
+            method(series)(**(given | {parameter: value}))
+        except DpselError as error:
+            if "foreign" in str(error):
+                foreign[kind] = error
+        except Exception as error:  # noqa: BLE001 - whatever is not ours
+            foreign[kind] = error
+    assert foreign == {}
+
+
 def test_every_public_function_with_parameters_is_called():
     tried = set(CALLS) | {"audit", "audit_callable", "check", "explain", "Ledger", "Series"}
     callables = {name for name in dpsel.__all__ if callable(getattr(dpsel, name))}

@@ -11,7 +11,6 @@ import traceback
 import polars as pl
 import pyarrow as pa
 import pytest
-from series_support import GIVEN, KEY, PRIVACY, created, files, held, opened
 
 import dpsel
 from dpsel.exceptions import (
@@ -24,6 +23,7 @@ from dpsel.exceptions import (
     SchemaError,
     SeriesError,
 )
+from series_support import GIVEN, KEY, PRIVACY, created, files, held, opened
 
 
 class Unread:

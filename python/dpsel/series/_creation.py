@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpsel.exceptions import SeriesError
+from dpsel.exceptions import BudgetExceededError, SeriesError
 from dpsel.series._keys import Secrets, wrapped
 from dpsel.series._layout import HEADER, KEY, NEW, NO_RECORD, key_label
 from dpsel.series._records import Header, digest_of
@@ -43,7 +43,12 @@ def started(files: Files, key: Key, header: Header, pay: Callable[[str], None]) 
         digest = digest_of(header.to_bytes())
         files.put_over(KEY, wrapped(key, key_label(KEY, digest), Secrets.drawn()))
         files.sync_folder()
-        pay(header.identity)
+        try:
+            pay(header.identity)
+        except BudgetExceededError:
+            # Nothing was booked, so other arguments are welcome.
+            files.remove(NEW)
+            raise
         files.link(NEW, HEADER)
         files.sync_folder()
         files.remove(NEW)

@@ -50,14 +50,14 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
         if may_be_made:
             return _made(path)
         raise MissingFileError(
-            f"cannot read the key file {quoted_path(path)}: no such file; without the key nobody can go on "
+            f"cannot read {quoted_path(path)} as the key: no such file; without the key nobody can go on "
             "with a "
             "series or read its lists"
         ) from None
     except OSError as error:
-        raise FileError(f"cannot read the key file {quoted_path(path)}: {error.strerror}") from None
+        raise FileError(f"cannot read {quoted_path(path)} as the key: {error.strerror}") from None
     if len(found.raw) != _BYTES:
-        raise FileError(f"the key file {quoted_path(path)} does not hold 64 hexadecimal digits; {_MAKE}")
+        raise FileError(f"{quoted_path(path)} is no key: it does not hold 64 hexadecimal digits; {_MAKE}")
     return found
 
 
@@ -77,7 +77,7 @@ def _made(path: str) -> Key:
             file.flush()
             os.fsync(descriptor)
     except OSError as error:
-        raise FileError(f"cannot write the key file {quoted_path(path)}: {error.strerror}") from None
+        raise FileError(f"cannot write {quoted_path(path)} as the key: {error.strerror}") from None
     return key
 
 
