@@ -14,8 +14,9 @@ KEY = ("--key", "series.key")
 
 
 @pytest.fixture
-def series(dpsel_run):
+def series(dpsel_run, rows):
     """Run a command of a series that has no release yet."""
+    assert rows.exists()
     made = dpsel_run("series", "create", "folder", *KEY, *COLUMNS, *CREATE)
     assert (made.code, made.out) == (0, ""), made.err
 
