@@ -51,6 +51,8 @@ COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
 SERIES = "tests/differential/test_series.py"
 SERIES_PLAN = "tests/series/test_series_plan.py"
+CRASHES = "tests/series/test_series_crashes.py"
+FOLDERS = "tests/series/test_series_damage.py"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Mutant:
 
 IN_EXACT, IN_ROWS = "rust/exact/src/", "rust/rows/src/"
 CORE, IN_ENGINES = "rust/core/src/", "rust/engines/src/"
+IN_SERIES = "python/dpsel/series/"
 
 MUTANTS = [
     Mutant(
@@ -3663,5 +3666,68 @@ MUTANTS = [
         "[&[VERSION], label].concat()",
         "[VERSION, label.len().min(0) as u8].to_vec()",
         ("cargo:scratch",),
+    ),
+    Mutant(
+        "a commit of a series is on the disk before the name of its state",
+        IN_SERIES + "_folder.py",
+        "        self.files.sync(commit.state)\n        self.files.sync_folder()\n",
+        "        self.files.sync(commit.state)\n",
+        (CRASHES,),
+    ),
+    Mutant(
+        "a list is shown before its commit is on the disk",
+        IN_SERIES + "_folder.py",
+        "        self.files.sync_folder()\n        self.commits.append(commit)\n",
+        "        self.commits.append(commit)\n",
+        (CRASHES,),
+    ),
+    Mutant(
+        "a commit that was found is shown before it is on the disk",
+        IN_SERIES + "_opening.py",
+        "        files.sync_folder()\n        found.note()\n",
+        "        found.note()\n",
+        (CRASHES,),
+    ),
+    Mutant(
+        "a deletion is confirmed before it is on the disk",
+        IN_SERIES + "_folder.py",
+        'hex()}", sealed)\n        self.files.sync_folder()\n',
+        'hex()}", sealed)\n',
+        (CRASHES,),
+    ),
+    Mutant(
+        "a ledger books the draft of a series that may be lost",
+        IN_SERIES + "_creation.py",
+        "        files.sync_folder()\n        try:\n",
+        "        try:\n",
+        (CRASHES,),
+    ),
+    Mutant(
+        "a commit takes the name of another one",
+        IN_SERIES + "_files.py",
+        "        is_free = self.link(draft, name)\n        self.remove(draft)\n        return is_free\n",
+        "        self.replace(draft, name)\n        return True\n",
+        ("tests/series/test_series_processes.py",),
+    ),
+    Mutant(
+        "a commit has no tag of its own",
+        IN_SERIES + "_records.py",
+        "if end[1:] + tag != _tag(key, commit._body()):",
+        "if not tag:",
+        (FOLDERS,),
+    ),
+    Mutant(
+        "a ledger does not know which releases of a series were shown",
+        "python/dpsel/budget/_ledger.py",
+        "            if seen > len(commits) or (seen and commits[seen - 1] != commit):\n",
+        "            if seen > len(commits):\n",
+        (FOLDERS,),
+    ),
+    Mutant(
+        "a name that is committed makes another release",
+        IN_SERIES + "_folder.py",
+        "if commit.name == name), None)",
+        "if commit.name is name and not name), None)",
+        ("tests/series/test_series_releases.py",),
     ),
 ]
