@@ -100,6 +100,8 @@ class FilesInMemory(Files):
 
     def make(self) -> None: ...
 
+    def own(self) -> None: ...
+
     def has(self, name: str) -> bool:
         return name in self.disk.names
 

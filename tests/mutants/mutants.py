@@ -498,8 +498,8 @@ MUTANTS = [
     Mutant(
         "a ledger is not read again before a cost is entered",
         "python/dpsel/budget/_ledger.py",
-        "        with self._turn() as file:\n            number = ",
-        "        with locked(self._path, is_known=True) as file:\n            number = ",
+        "        with self._turn() as file:\n            if self._is_booked(payment):\n",
+        "        with locked(self._path, is_known=True) as file:\n            if self._is_booked(payment):\n",
         (LEDGER,),
     ),
     Mutant(

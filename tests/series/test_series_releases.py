@@ -291,6 +291,33 @@ def test_create_again_opens_what_is_there(tmp_path) -> None:
             created(tmp_path, **other)
 
 
+def test_a_folder_of_others_stays_as_it_is(tmp_path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(SeriesError, match="holds other files"):
+        dpsel.Series.create(tmp_path, key=KEY, **GIVEN)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_series_that_has_lost_its_header_is_not_begun_anew(tmp_path) -> None:
+    created(tmp_path).release(held("tea"), "one")
+    (tmp_path / "series" / "header.json").rename(tmp_path / "header.json")
+    before = files(tmp_path)
+    with pytest.raises(SeriesError, match="a series that has lost its header"):
+        created(tmp_path)
+    assert files(tmp_path) == before
+    (tmp_path / "header.json").rename(tmp_path / "series" / "header.json")
+    assert opened(tmp_path).items.to_pylist() == ["tea"]
+
+
+def test_where_warnings_are_errors_nothing_is_begun(tmp_path) -> None:
+    weak = dpsel.ApproxDP(epsilon=21.0, delta=1e-6)
+    with pytest.raises(dpsel.WeakGuaranteeWarning):
+        created(tmp_path, privacy=weak)
+    assert created(tmp_path).status().made == 0
+
+
 def test_a_folder_without_a_series(tmp_path) -> None:
     with pytest.raises(MissingFileError, match="there is no folder"):
         opened(tmp_path)

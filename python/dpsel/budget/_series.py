@@ -29,8 +29,7 @@ def ledger_that_pays(privacy: Privacy) -> Ledger[Any] | None:
     if isinstance(payment, Payment):
         raise InvalidParameterError(
             "privacy was spent for one call, and creating a series may have to be repeated; give what "
-            "on_use() "
-            "returns, which is booked once for each series"
+            "on_use() returns, which is booked once for each series"
         )
     place = None if payment is None else payment.place
     return Ledger(place) if isinstance(place, Path) else None

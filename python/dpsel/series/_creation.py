@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpsel.exceptions import BudgetExceededError, SeriesError
+from dpsel.exceptions import BudgetExceededError, SeriesError, WeakGuaranteeWarning
+from dpsel.series._files import DRAFT, LOCK
 from dpsel.series._keys import Secrets, wrapped
 from dpsel.series._layout import HEADER, KEY, NEW, NO_RECORD, key_label
 from dpsel.series._records import Header, digest_of
@@ -32,6 +33,7 @@ def started(files: Files, key: Key, header: Header, pay: Callable[[str], None]) 
     Raises:
         SeriesError: If there is a series that was asked for with other arguments, or another key.
     """
+    _refuse_foreign(files)
     with files.locked():
         if HEADER in (names := files.names()):
             _refuse_others(files, header, HEADER)
@@ -45,13 +47,26 @@ def started(files: Files, key: Key, header: Header, pay: Callable[[str], None]) 
         files.sync_folder()
         try:
             pay(header.identity)
-        except BudgetExceededError:
+        except (BudgetExceededError, WeakGuaranteeWarning):
             # Nothing was booked, so other arguments are welcome.
             files.remove(NEW)
             raise
         files.link(NEW, HEADER)
         files.sync_folder()
         files.remove(NEW)
+
+
+def _refuse_foreign(files: Files) -> None:
+    """Refuse a folder of others, or of a series that has lost its header; make it one of the owner alone."""
+    names = files.names()
+    if HEADER in names:
+        return
+    if any(name not in {LOCK, NEW, KEY} and not name.startswith(DRAFT) for name in names):
+        raise SeriesError(
+            f"{files.shown} holds other files, or a series that has lost its header; name a new folder, or "
+            "restore the header"
+        )
+    files.own()
 
 
 def _refuse_others(files: Files, asked: Header, name: str) -> Header:
@@ -65,7 +80,6 @@ def _refuse_others(files: Files, asked: Header, name: str) -> Header:
     if not found.is_alike(asked):
         raise SeriesError(
             f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or "
-            "name "
-            "another folder"
+            "name another folder"
         )
     return found

@@ -292,8 +292,7 @@ class Series:
         if not as_flag("forever", forever):
             raise InvalidParameterError(
                 "forever must be True: closing a series destroys its state, and no further release can be "
-                "made; "
-                "there is nothing to close after use"
+                "made; there is nothing to close after use"
             )
         with self._entered() as folder:
             folder.close()
@@ -314,8 +313,8 @@ def _checked_name(name: object) -> str:
         )
     if not name or len(name) > _LONGEST_NAME or not is_unicode(name) or any(map(is_control, name)):
         raise InvalidParameterError(
-            f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such as "
-            "'2026-W01', since it decides which list is shown"
+            f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such "
+            "as '2026-W01', since it decides which list is shown"
         )
     return name
 

@@ -13,10 +13,10 @@ from dpsel.quoting import quoted_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DRAFT", "Files", "random_bytes"]
+__all__ = ["DRAFT", "LOCK", "Files", "random_bytes"]
 
 DRAFT: Final = "draft-"
-_LOCK: Final = "lock"
+LOCK: Final = "lock"
 #: Never through a link, which somebody else could have put there.
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -55,6 +55,12 @@ class Files:
         """Make the folder, if it is not there."""
         try:
             os.makedirs(self.path, mode=0o700, exist_ok=True)  # noqa: PTH103
+        except OSError as error:
+            self._failed("make", error)
+
+    def own(self) -> None:
+        """Keep all others out."""
+        try:
             os.chmod(self.path, 0o700)  # noqa: PTH101
         except OSError as error:
             self._failed("make", error)
@@ -160,7 +166,7 @@ class Files:
             SeriesError: If one is in, or if this is the copy of a process that a fork made meanwhile.
         """
         try:
-            descriptor = os.open(self._at(_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(self._at(LOCK), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             self._failed("lock", error)
         try:
@@ -181,8 +187,7 @@ class Files:
         except (BlockingIOError, PermissionError):
             raise SeriesError(
                 f"the series in {self.shown} is in use by another process or thread; wait until it has "
-                "ended, "
-                "since two releases at a time could show two lists of one number"
+                "ended, since two releases at a time could show two lists of one number"
             ) from None
         except OSError as error:
             self._failed("lock", error)

@@ -101,14 +101,13 @@ class Folder:
         if self.is_closed:
             raise SeriesError(
                 f"the series in {self.files.shown} is closed, and its state is gone; name one of its "
-                "releases, or "
-                "create another series"
+                "releases, or create another series"
             )
         if len(self.commits) >= self.header.releases:
             raise SeriesError(
                 f"the series in {self.files.shown} is full: it was made for {self.header.releases} "
-                "releases, which "
-                "its thresholds and its cost are for; create another series, at a cost of its own"
+                "releases, which its thresholds and its cost are for; create another series, at a cost of "
+                "its own"
             )
 
     def release(self, name: str, attempt: Attempt) -> Commit:
@@ -119,8 +118,8 @@ class Folder:
         made = attempt(self._inputs(self.secrets.states))
         if os.getpid() != self.process:
             raise SeriesError(
-                "a series cannot be released by the copy that a fork made while rows were read; nothing was "
-                "released here; fork before or after the call"
+                "a series cannot be released by the copy that a fork made while rows were read; nothing "
+                "was released here; fork before or after the call"
             )
         sealed = self.secrets.states.seal(self._label("state", number), made.state)
         commit = Commit(
@@ -160,8 +159,8 @@ class Folder:
             self.files.remove(commit.state)
             raise SeriesError(
                 f"another process made release {commit.number} of the series in {self.files.shown} "
-                "meanwhile, so its "
-                "lock does not work on this file system; this attempt is dropped; call release again"
+                "meanwhile, so its lock does not work on this file system; this attempt is dropped; call "
+                "release again"
             )
         self.files.sync_folder()
         self.commits.append(commit)
@@ -187,8 +186,7 @@ class Folder:
         if len(self.commits) >= self.header.releases:
             raise SeriesError(
                 f"the series in {self.files.shown} is full, so no release will apply a deletion; close it, "
-                "which "
-                "removes all that is kept of users"
+                "which removes all that is kept of users"
             )
         sealed = self.secrets.states.seal(self._label("forget", 0), request(self.secrets.states))
         self.files.put(f"forget-{random_bytes(16).hex()}", sealed)

@@ -51,8 +51,7 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
             return _made(path)
         raise MissingFileError(
             f"cannot read {quoted_path(path)} as the key: no such file; without the key nobody can go on "
-            "with a "
-            "series or read its lists"
+            "with a series or read its lists"
         ) from None
     except OSError as error:
         raise FileError(f"cannot read {quoted_path(path)} as the key: {error.strerror}") from None

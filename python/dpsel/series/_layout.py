@@ -48,7 +48,6 @@ def key_label(which: str, header: str) -> bytes:
 def changed(files: Files, name: str) -> NoReturn:
     """Refuse a folder with a file that was changed."""
     raise SeriesError(
-        f"the file '{name}' of the series in {files.shown} was changed; restore the folder from a copy "
-        "that is as "
-        "new, since what was shown cannot be made again"
+        f"the file '{name}' of the series in {files.shown} was changed; restore the folder from a copy that "
+        "is as new, since what was shown cannot be made again"
     ) from None

@@ -46,8 +46,7 @@ def header_of(
     if not isinstance(privacy, ApproxDP | ZCDP):
         raise InvalidParameterError(
             "privacy of a series needs a delta, got PureDP: items that nobody knows cannot come out "
-            "without one; "
-            "give an ApproxDP or a ZCDP"
+            "without one; give an ApproxDP or a ZCDP"
         )
     stated, columns = privacy.to_json(), _columns(user, item)
     most, limit = as_int("releases", releases), checked_limit(max_items_per_user)

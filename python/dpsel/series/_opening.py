@@ -37,8 +37,8 @@ def entered(files: Files, key: Key, follow: Follow | None) -> Iterator[Folder]:
     """Take the lock and read the folder: refuse what does not fit, and then remove what nobody needs."""
     if HEADER not in files.names():
         raise SeriesError(
-            f"{files.shown} is the folder of no series, or of one whose creation did not end; "
-            "make it with dpsel.Series.create"
+            f"{files.shown} is the folder of no series, or of one whose creation did not end; make it with "
+            "dpsel.Series.create"
         )
     with files.locked():
         found = _read(files, key, follow)
@@ -57,8 +57,7 @@ def _read(files: Files, key: Key, follow: Follow | None) -> Folder:
     except NO_RECORD:
         raise SeriesError(
             f"the header of the series in {files.shown} is none of this version of dpsel; restore it, or "
-            "use the "
-            "version that made it"
+            "use the version that made it"
         ) from None
     which = CLOSED if CLOSED in names else KEY
     digests = [digest_of(content)]
@@ -67,8 +66,7 @@ def _read(files: Files, key: Key, follow: Follow | None) -> Folder:
     except ValueError:
         raise SeriesError(
             f"key does not open the series in {files.shown}: it is another key, or the header was changed; "
-            "give "
-            "the key that the series was created with"
+            "give the key that the series was created with"
         ) from None
     if (follow is not None) != header.in_ledger:
         _refuse_ledger(files, header)
@@ -79,8 +77,7 @@ def _read(files: Files, key: Key, follow: Follow | None) -> Folder:
     ):
         raise SeriesError(
             f"the folder {files.shown} is older than its '{LOG}', or the log was changed; restore the "
-            "newest copy of "
-            "the folder: two lists that share noise are not covered"
+            "newest copy of the folder: two lists that share noise are not covered"
         )
     requests = [name for name in names if name.startswith("forget-")]
     return Folder(files, key, header, secrets, commits, digests, state, requests, follow, os.getpid())
@@ -89,9 +86,8 @@ def _read(files: Files, key: Key, follow: Follow | None) -> Folder:
 def _refuse_ledger(files: Files, header: Header) -> NoReturn:
     if header.in_ledger:
         raise SeriesError(
-            f"the series in {files.shown} is booked in a ledger, which tells whether the folder is an "
-            "older copy; "
-            "pass ledger="
+            f"the series in {files.shown} is booked in a ledger, which tells whether the folder is an older "
+            "copy; pass ledger="
         )
     raise SeriesError(f"no ledger has booked the series in {files.shown}; leave ledger= out")
 
