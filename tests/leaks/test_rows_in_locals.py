@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -168,6 +169,21 @@ RELEASED = dpsel.select_partitions(
     [(user, "shown") for user in range(500)], privacy=PRIVACY, max_items_per_user=1
 )
 NAMES = {"user": "user", "item": "item"}
+
+
+def released_in_a_series(data):
+    with tempfile.TemporaryDirectory() as folder:
+        series = dpsel.Series.create(
+            Path(folder, "series"),
+            key=bytes(32),
+            privacy=PRIVACY,
+            releases=3,
+            max_items_per_user=2,
+            **NAMES,
+        )
+        series.release(data, "week")
+
+
 CALLS = {
     "select": lambda data, **more: dpsel.select_partitions(
         data, privacy=PRIVACY, max_items_per_user=2, **NAMES, **more
@@ -179,6 +195,7 @@ CALLS = {
     "tokens": lambda data: CALLS["select"](data, tokenizer=str.split),
     "raising tokens": lambda data: CALLS["select"](data, tokenizer=broken),
     "invalid tokens": lambda data: CALLS["select"](data, tokenizer=invalid),
+    "series": released_in_a_series,
     "bar": lambda data: CALLS["select"](data, progress=True),
     "scratch": lambda data: CALLS["select"](data, scratch="auto", memory_limit="64MiB"),
 }

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
+import dpsel
 from dpsel import _core_calls
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "learn" / "weekly.md").read_text(encoding="utf-8")
 
 
-def test_the_blocks_are_those_of_the_plan() -> None:
+def blocks() -> list[int]:
+    """The first releases of the blocks of fifty-two weeks."""
     plan = _core_calls.series_plan(
         epsilon=4.0, delta=1e-6, rho=None, releases=52, max_items_per_user=10, waits=True
     )
-    said = re.search(r"Blocks begin with the releases ([\d,\s]+) and", PAGE)
+    found: list[int] = json.loads(plan)["blocks"]
+    return found
+
+
+def test_the_blocks_are_those_of_the_plan() -> None:
+    said = re.search(r"Of 52 releases blocks begin with ([\d,\sand]+)\.", PAGE)
     assert said
-    assert [int(number) for number in said[1].split(",")] == json.loads(plan)["blocks"]
+    assert [int(number) for number in re.findall(r"\d+", said[1])] == blocks()
 
 
-def test_the_docstring_says_the_same_blocks() -> None:
-    from dpsel import Series
-
-    said = re.search(r"releases ([\d,\s]+) and so on", Series.create.__doc__ or "")
+def test_the_docstring_says_the_first_blocks_and_how_long_they_get() -> None:
+    said = re.search(r"releases ([\d,\s]+) and so on", dpsel.Series.create.__doc__ or "")
     assert said
-    assert re.findall(r"\d+", said[1]) == ["1", "3", "5", "9", "17", "33"]
+    assert [int(number) for number in re.findall(r"\d+", said[1])] == blocks()[:5]
+    lengths = [after - before for before, after in pairwise([*blocks(), 53])]
+    assert max(lengths) == -(-52 // 7)
