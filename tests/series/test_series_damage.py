@@ -65,6 +65,16 @@ def test_a_changed_file_is_refused(tmp_path, name, at) -> None:
         refused(tmp_path, "was changed|header|another key")
 
 
+def test_the_last_commit_keeps_its_name(tmp_path) -> None:
+    _, after = two_releases(tmp_path)
+    renamed = after["commit-000002.json"].replace(b'"name":"two"', b'"name":"new"')
+    assert renamed != after["commit-000002.json"]
+    put(tmp_path, {name: each for name, each in after.items() if name != "log.jsonl"})
+    opened(tmp_path)
+    put(tmp_path, after | {"commit-000002.json": renamed, "log.jsonl": b""})
+    refused(tmp_path, "'commit-000002.json' of the series in .* was changed")
+
+
 def test_commits_do_not_change_places(tmp_path) -> None:
     _, after = two_releases(tmp_path)
     first, second = after["commit-000001.json"], after["commit-000002.json"]

@@ -51,7 +51,11 @@ def test_without_waiting_the_plan_and_the_report_say_so(tmp_path) -> None:
     assert series.check().ok
 
 
-@pytest.mark.parametrize("again", [held("other"), [], Unread(), None, 3], ids=str)
+@pytest.mark.parametrize(
+    "again",
+    [held("other"), [], Unread(), None, 3],
+    ids=["other rows", "no rows", "unread", "nothing", "a number"],
+)
 def test_a_name_that_is_committed_shows_its_list_and_reads_no_row(tmp_path, again) -> None:
     series = created(tmp_path)
     first = series.release(held("tea"), "one")
