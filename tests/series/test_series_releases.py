@@ -183,6 +183,14 @@ def test_other_columns_and_types_are_refused(tmp_path, rows, message) -> None:
     assert series.status().made == 1
 
 
+def test_a_spark_data_frame_is_refused_with_what_works(tmp_path) -> None:
+    class DataFrame:
+        __module__ = "pyspark.sql.classic.dataframe"
+
+    with pytest.raises(SchemaError, match=r"one machine, got a Spark DataFrame; pass its distinct pairs"):
+        created(tmp_path).release(DataFrame(), "one")
+
+
 def test_rows_that_break_a_rule_cost_nothing(tmp_path) -> None:
     series = created(tmp_path)
     with pytest.raises(DataError, match="the user is None") as caught:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dpsel import _core_calls
 from dpsel._arguments import as_bytes, as_int, as_int_if_given
 from dpsel._ingest import open_columns
+from dpsel._ingest._libraries import library_of
 from dpsel._request import columns_of
 from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
-from dpsel.exceptions import InvalidParameterError, ReportError
+from dpsel.exceptions import InvalidParameterError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
@@ -92,6 +93,11 @@ def attempt(
     file_format: FileFormat | None,
 ) -> Attempt:
     """Check what needs no row, and return what reads the rows and makes a release."""
+    if library_of(data) == "pyspark":
+        raise SchemaError(
+            "a series keeps its rows in the memory of one machine, got a Spark DataFrame; pass its distinct "
+            "pairs of user and item, such as frame.select(user, item).distinct().toArrow()"
+        )
     columns = columns_of(header.user, header.item)
     job = count_request(columns, None).job(threads=threads, memory_limit=memory_limit)
     opened = open_columns(data, header.user, header.item, file_format)
