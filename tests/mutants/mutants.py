@@ -3712,8 +3712,8 @@ MUTANTS = [
     Mutant(
         "a commit has no tag of its own",
         IN_SERIES + "_records.py",
-        "if end[1:] + tag != _tag(key, commit._body()):",
-        "if not tag:",
+        "if commit.to_bytes(key) != content:",
+        "if not content:",
         (FOLDERS,),
     ),
     Mutant(

@@ -337,8 +337,9 @@ def test_a_folder_without_a_series(tmp_path) -> None:
     with pytest.raises(SeriesError, match="is the folder of no series"):
         opened(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError):
-        dpsel.Series.create(tmp_path / "file", key=KEY, **GIVEN)
+    for path in ("file", "no/such/folder"):
+        with pytest.raises(FileError):
+            dpsel.Series.create(tmp_path / path, key=KEY, **GIVEN)
 
 
 def test_nothing_shows_or_pickles_the_key(tmp_path) -> None:

@@ -77,6 +77,11 @@ def _refuse_others(files: Files, asked: Header, name: str) -> Header:
         raise SeriesError(
             f"the header of the series in {files.shown} is none of this version of dpsel; name another folder"
         ) from None
+    if not found.is_alike(asked) and name == NEW:
+        raise SeriesError(
+            f"the creation of a series with other parameters in {files.shown} did not end, and may be paid "
+            "for; repeat it with those, or name another folder"
+        )
     if not found.is_alike(asked):
         raise SeriesError(
             f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpsel._arguments import as_name_of_file
@@ -13,7 +13,7 @@ from dpsel.quoting import quoted_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DRAFT", "LOCK", "Files", "random_bytes"]
+__all__ = ["DRAFT", "LOCK", "Files", "random_bytes", "sync_names"]
 
 DRAFT: Final = "draft-"
 LOCK: Final = "lock"
@@ -52,9 +52,12 @@ class Files:
         return quoted_path(self._given)
 
     def make(self) -> None:
-        """Make the folder, if it is not there."""
+        """Make the folder, if it is not there, and bring its name to the disk."""
         try:
-            os.makedirs(self.path, mode=0o700, exist_ok=True)  # noqa: PTH103
+            # If it is a file, that is found out when its names are asked for.
+            with suppress(FileExistsError):
+                os.mkdir(self.path, mode=0o700)  # noqa: PTH102
+            sync_names(os.path.dirname(self.path))  # noqa: PTH120
         except OSError as error:
             self._failed("make", error)
 
@@ -124,13 +127,17 @@ class Files:
 
     def sync(self, name: str) -> None:
         """Bring the content of a file to the disk."""
-        self._sync(self._at(name), os.O_RDWR)
+        try:
+            _sync(self._at(name), os.O_RDWR)
+        except OSError as error:
+            self._failed("write", error)
 
     def sync_folder(self) -> None:
         """Bring the names of all files to the disk."""
-        # Windows has no such call, and keeps names in a journal.
-        if os.name != "nt":
-            self._sync(self.path, os.O_RDONLY)
+        try:
+            sync_names(self.path)
+        except OSError as error:
+            self._failed("write", error)
 
     def link(self, name: str, free: str) -> bool:
         """Give a file a second name, which must be free; return whether it was."""
@@ -192,21 +199,30 @@ class Files:
         except OSError as error:
             self._failed("lock", error)
 
-    def _sync(self, path: str, mode: int) -> None:
-        try:
-            descriptor = os.open(path, mode)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            self._failed("write", error)
-
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)  # noqa: PTH118
 
     def _failed(self, what: str, error: OSError, more: str = "") -> NoReturn:
         raise FileError(f"cannot {what} the series in {self.shown}: {error.strerror}{more}") from None
+
+
+def sync_names(folder: str) -> None:
+    """Bring the names in a folder to the disk.
+
+    Raises:
+        OSError: If that fails.
+    """
+    # Windows has no such call, and keeps names in a journal.
+    if os.name != "nt":
+        _sync(folder, os.O_RDONLY)
+
+
+def _sync(path: str, mode: int) -> None:
+    descriptor = os.open(path, mode)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _draft() -> str:

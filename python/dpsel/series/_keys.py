@@ -10,7 +10,7 @@ from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file, type_name
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, SeriesError
 from dpsel.quoting import quoted_path
-from dpsel.series._files import random_bytes
+from dpsel.series._files import random_bytes, sync_names
 
 if TYPE_CHECKING:
     from typing import Self
@@ -75,6 +75,7 @@ def _made(path: str) -> Key:
             file.write(key.raw.hex().encode() + b"\n")
             file.flush()
             os.fsync(descriptor)
+        sync_names(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
     except OSError as error:
         raise FileError(f"cannot write {quoted_path(path)} as the key: {error.strerror}") from None
     return key

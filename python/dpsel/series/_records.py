@@ -125,13 +125,12 @@ class Commit:
         Raises:
             ValueError: If it is none, or was changed.
         """
-        body, end, tag = content.rpartition(b"\n{")
-        fields = json.loads(body)
+        fields = json.loads(content.partition(b"\n")[0])
         items = base64.b64decode(fields.pop("items"), validate=True)
         if fields.pop("format") != FORMAT or set(fields) | {"items"} != set(cls.__slots__):
             raise ValueError
         commit = cls(items=items, **fields)
-        if end[1:] + tag != _tag(key, commit._body()):
+        if commit.to_bytes(key) != content:
             raise ValueError
         return commit
 
