@@ -5,13 +5,13 @@
 //! CONTRIBUTING walks through a new one.
 
 mod budget_split;
-mod by_length;
 mod by_name;
 mod count_gaussian;
 mod count_laplace;
 pub mod forecast;
 mod gaussian_part;
 mod matching;
+mod matching_or;
 mod mechanism;
 mod one_item;
 mod published;
@@ -21,12 +21,12 @@ mod sips;
 mod steered;
 
 pub(crate) use budget_split::blamed;
-pub use by_length::{ByLength, Lists, Looked};
 pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use gaussian_part::GaussianPart;
 pub use matching::Matching;
+pub use matching_or::{Lists, Looked, MatchingOr};
 pub use mechanism::{Mechanism, NoisyWeights, Properties, ReleaseStep};
 pub use one_item::OneItem;
 pub use published::{

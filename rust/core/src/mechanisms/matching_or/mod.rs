@@ -1,0 +1,237 @@
+//! `MatchingOr`: a noisy number of what `Matching` would fill decides between it and another mechanism.
+//!
+//! Theorem: the look is (`share` epsilon, 0)-DP for every fixed choice of what users keep, and the mechanism that it
+//! chooses has the rest of the budget. Source: Dwork and Roth 2014, Theorem 3.16, for the composition; the number is ours.
+//! Proof: `docs/algorithms/look.md`.
+
+use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
+use dpsel_exact::numeric::{div_down, mul_down, sub_down};
+use dpsel_exact::random::ReleaseKey;
+use dpsel_exact::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp};
+use super::{Matching, Mechanism, NoisyWeights, Properties};
+use crate::counting::NumbersAsked;
+use crate::look::noisy_score;
+use crate::rounds::Calibration;
+use crate::weighting::FilledSlots;
+
+/// The mechanism for short lists.
+const SHORT: Matching = Matching { screening: true };
+/// The most items of a user that the look sees. Noise grows with them, and of longer lists these tell as much.
+const MOST_SEEN: u32 = 30;
+/// Lists are short if more than so many per cent of the items with enough holders are filled.
+const PERCENT: u32 = 50;
+/// What a filled item counts in the score, where one of enough holders counts [`PERCENT`]; halved, as both are.
+const FILLED: u32 = 200;
+/// By how much more than the noise of the look the score has to be above 0, in multiples of its scale.
+///
+/// Noise alone exceeds this with a probability of 1 in 9.
+const MARGIN: f64 = 1.5;
+/// The least epsilon of a look, 2^-50. With smaller ones it would be noise alone.
+const LEAST_EPSILON: f64 = 1.0 / (1_u64 << 50) as f64;
+
+/// `Matching` where lists are short, and otherwise another mechanism.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchingOr<M> {
+    /// The mechanism for long lists, and for few users.
+    pub otherwise: Box<M>,
+    /// The part of epsilon that the look costs.
+    pub share: f64,
+}
+
+/// What a look found: which lists users have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lists {
+    /// So short that `Matching` fills most items of enough holders.
+    Short,
+    /// They are not, or there are too few users to tell.
+    Long,
+}
+
+/// A look, as a report states it: what it cost, what it showed, and what follows from that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looked {
+    /// The epsilon of the look.
+    pub epsilon: f64,
+    /// The noisy score.
+    pub score: i64,
+    /// The least score of short lists.
+    pub margin: u64,
+    /// The lists that the rule finds in the noisy score.
+    pub lists: Lists,
+    /// The budget of the mechanism that is chosen for them.
+    pub rest: Privacy,
+}
+
+impl<M> MatchingOr<M> {
+    /// The mechanism for short lists.
+    pub const SHORT: Matching = SHORT;
+
+    /// The epsilon of the look, and the budget that is left.
+    ///
+    /// # Contract
+    /// Both add up to at most `privacy`.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for a guarantee other than approximate DP, [`Error::Calibration`] if a part is nothing.
+    pub fn parts(&self, privacy: Privacy) -> Result<(f64, Privacy)> {
+        let (epsilon, delta) = match privacy.validate()? {
+            Privacy::PureDp { .. } => return Err(no_pure_dp("MatchingOr")),
+            Privacy::Zcdp { .. } => {
+                return Err(Error::Incompatible {
+                    what: "MatchingOr divides epsilon between a look and a mechanism, and ZCDP has none".into(),
+                    fix: "use ApproxDP(epsilon=..., delta=...), or a Gaussian mechanism (Sips, Steered) with ZCDP",
+                });
+            }
+            Privacy::ApproxDp { epsilon, delta } => (epsilon, delta),
+        };
+        let look = mul_down(self.share, epsilon);
+        let rest = sub_down(epsilon, look);
+        if look < LEAST_EPSILON || rest <= 0.0 {
+            return Err(Error::Calibration {
+                what: format!("a look and a mechanism for epsilon = {epsilon:e} together"),
+                fix: "raise epsilon, or name one of the two mechanisms",
+            });
+        }
+        Ok((look, Privacy::ApproxDp { epsilon: rest, delta }))
+    }
+
+    /// What the look sees under a limit.
+    ///
+    /// # Errors
+    /// As [`MatchingOr::parts`].
+    pub(crate) fn sight(&self, privacy: Privacy, limit: L0Bound) -> Result<Sight> {
+        let (epsilon, _) = self.parts(privacy)?;
+        let seen = L0Bound::new(limit.get().min(MOST_SEEN).into())?;
+        Ok(Sight { seen, rate: div_down(epsilon, change(limit).into()) })
+    }
+
+    /// The look that shows this noisy score, and what follows from it.
+    ///
+    /// # Contract
+    /// All of it is a function of public parameters and the noisy score.
+    ///
+    /// # Errors
+    /// As [`MatchingOr::parts`].
+    pub fn looked(&self, privacy: Privacy, limit: L0Bound, score: i64) -> Result<Looked> {
+        let (epsilon, rest) = self.parts(privacy)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let margin = (MARGIN * f64::from(change(limit)) / epsilon).ceil() as u64;
+        let lists = if i128::from(score) >= i128::from(margin) { Lists::Short } else { Lists::Long };
+        Ok(Looked { epsilon, score, margin, lists, rest })
+    }
+}
+
+/// How much a user changes the score at most.
+fn change(limit: L0Bound) -> u32 {
+    (2 * FILLED).max(2 * PERCENT * limit.get().min(MOST_SEEN))
+}
+
+/// What a look sees, and the noise of what it shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sight {
+    /// The most items of a user. The table is bounded at this number: the first so many places of a larger bounding are
+    /// another choice of items.
+    pub(crate) seen: L0Bound,
+    /// The rate of the noise: by so much its probability falls for each step away from 0, on a logarithmic scale.
+    rate: f64,
+}
+
+impl Sight {
+    /// The score with its noise: mostly above 0 if more than half of the items with enough holders are filled.
+    ///
+    /// # Contract
+    /// It costs the epsilon of the look. Nothing else of the slots may go into a choice.
+    pub(crate) fn noisy_score(self, slots: FilledSlots, key: &ReleaseKey) -> i64 {
+        noisy_score(score(slots), self.rate, key)
+    }
+}
+
+/// Above 0 if more than [`PERCENT`] per cent of the items with enough holders are filled.
+fn score(slots: FilledSlots) -> i64 {
+    i64::from(FILLED) * slots.filled - i64::from(PERCENT) * slots.held
+}
+
+impl<M: AsRef<dyn Mechanism>> MatchingOr<M> {
+    fn both(&self) -> [&dyn Mechanism; 2] {
+        [&SHORT, (*self.otherwise).as_ref()]
+    }
+}
+
+impl<M: AsRef<dyn Mechanism>> Mechanism for MatchingOr<M> {
+    fn validate(&self) -> Result<()> {
+        if !(self.share > 0.0 && self.share < 1.0) {
+            return Err(Error::parameter(
+                "share",
+                "above 0 and below 1",
+                self.share,
+                "it is the part of epsilon that the look costs; 0.01 is the default",
+            ));
+        }
+        let otherwise = (*self.otherwise).as_ref();
+        otherwise.validate()?;
+        unfit(otherwise).map_or(Ok(()), |flaw| {
+            let rule = "a mechanism that can be chosen after the rows are read";
+            Err(Error::parameter("otherwise", rule, flaw, "use one such as Steered or Sips"))
+        })
+    }
+
+    /// The calibration for long lists. The one for short lists has to exist as well: no row may decide whether there is an
+    /// error.
+    fn calibrate(&self, privacy: Privacy, bound: L0Bound) -> Result<Calibration> {
+        let (_, rest) = self.parts(privacy)?;
+        let [short, otherwise] = self.both();
+        short.calibrate(rest, bound)?;
+        otherwise.calibrate(rest, bound)
+    }
+
+    fn calibrate_beside(
+        &self,
+        privacy: Privacy,
+        bound: L0Bound,
+        asked: &NumbersAsked,
+    ) -> Result<Calibration> {
+        let (_, rest) = self.parts(privacy)?;
+        let [short, otherwise] = self.both();
+        short.calibrate_beside(rest, bound, asked)?;
+        otherwise.calibrate_beside(rest, bound, asked)
+    }
+
+    fn guarantee(&self) -> Guarantee {
+        Guarantee {
+            statement: "(epsilon, delta)-DP: the look shows one noisy number and costs its part of epsilon; the mechanism that \
+                        it chooses has what is left of epsilon, and delta",
+            neighbours: ADD_OR_REMOVE,
+            source: "Dwork and Roth 2014, Theorem 3.16; the proof is on its page, those of the two mechanisms on theirs",
+            proof: "docs/algorithms/look.md",
+        }
+    }
+
+    fn properties(&self) -> Properties {
+        let reach = self.both().map(|mechanism| mechanism.properties().reach);
+        Properties {
+            noisy_weights: NoisyWeights::Absent,
+            item_order: None,
+            reach: reach[0].max(reach[1]),
+            looks: true,
+            flaw: None,
+        }
+    }
+}
+
+/// Why a mechanism cannot be the other one, if so.
+fn unfit(mechanism: &dyn Mechanism) -> Option<&'static str> {
+    let properties = mechanism.properties();
+    if properties.flaw.is_some() {
+        return Some("one without a guarantee");
+    }
+    if properties.item_order.is_some() {
+        return Some("one that orders items while rows are read");
+    }
+    properties.looks.then_some("another one that looks first")
+}
