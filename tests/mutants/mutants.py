@@ -2299,7 +2299,7 @@ MUTANTS = [
     ),
     Mutant(
         "one item with twice delta",
-        CORE + "mechanisms/one_item/mod.rs",
+        CORE + "mechanisms/published/one_item/mod.rs",
         "Rule::Curve(l1_curve(epsilon, delta, UNIT)?)",
         "Rule::Curve(l1_curve(epsilon, delta * 2.0, UNIT)?)",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),

@@ -124,7 +124,7 @@ def test_a_comparison_leaves_out_what_needs_all_rows_in_memory(tmp_path):
     left_out = {row["mechanism"] for row in here.rows if row not in there.rows}
     # The look of the last one may choose the first.
     react = [dpsel.Matching, dpsel.PolicyLaplace, dpsel.PolicyGaussian, dpsel.GreedyFrequency]
-    react += [dpsel.UnitGreedy, dpsel.Mad, dpsel.Mad2R, dpsel.ByLength]
+    react += [dpsel.UnitGreedy, dpsel.Mad, dpsel.Mad2R, dpsel.MatchingOr]
     assert left_out == {repr(mechanism()) for mechanism in react}
 
 
@@ -385,7 +385,7 @@ REACTIVE = [
     dpsel.Matching(),
     dpsel.Mad(),
     dpsel.Mad2R(),
-    dpsel.ByLength(),
+    dpsel.MatchingOr(),
 ]
 
 

@@ -198,16 +198,16 @@ class Plan(Tabular):
     def _face(self) -> Face:
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
-        lines = [_TYPICAL if self.typical else _WORST]
+        lines = [
+            f"a noisy look that costs {100 * share:.3g} % of epsilon takes {SHORT!r} where lists are short; the "
+            "table is for others"
+            for share in self._shares()
+        ]
+        lines.append(_TYPICAL if self.typical else _WORST)
         lines += [
             f"to find the limit costs epsilon = {epsilon:.4g}; the noisy numbers of users of each size are "
             f"within {half_width:,} with 95 %"
             for epsilon, half_width in looks
-        ]
-        lines += [
-            f"a noisy look that costs {100 * share:.3g} % of epsilon takes {SHORT!r} where lists are short; the "
-            "table is for others"
-            for share in self._shares()
         ]
         head, body = self._table()
         return Face(head=head, rows=body, below=lines)

@@ -34,7 +34,9 @@ pub fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec<u64> {
 #[must_use]
 pub(crate) fn noisy_users(users: &[u64], rate: f64, key: &ReleaseKey, purpose: Purpose) -> Vec<i64> {
     let numbered = (0_u32..).zip(users);
-    numbered.map(|(class, users)| noisy((*users).into(), rate, &mut Coins::new(key, purpose, class))).collect()
+    numbered
+        .map(|(class, users)| noisy((*users).into(), rate, &mut Coins::new(key, purpose, class)))
+        .collect()
 }
 
 /// A score with noise of the same law.

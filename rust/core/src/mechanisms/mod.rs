@@ -13,7 +13,6 @@ mod gaussian_part;
 mod matching;
 mod matching_or;
 mod mechanism;
-mod one_item;
 mod published;
 mod registry;
 mod shared;
@@ -28,9 +27,8 @@ pub use gaussian_part::GaussianPart;
 pub use matching::Matching;
 pub use matching_or::{Lists, Looked, MatchingOr};
 pub use mechanism::{Mechanism, NoisyWeights, Properties, ReleaseStep};
-pub use one_item::OneItem;
 pub use published::{
-    GreedyCalibration, GreedyFrequency, Mad, Mad2R, PolicyGaussian, PolicyLaplace, UnitGreedy,
+    GreedyCalibration, GreedyFrequency, Mad, Mad2R, OneItem, PolicyGaussian, PolicyLaplace, UnitGreedy,
     WeightedGaussian, WeightedLaplace,
 };
 pub use registry::MechanismSpec;

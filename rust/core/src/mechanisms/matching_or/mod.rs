@@ -84,7 +84,8 @@ impl<M> MatchingOr<M> {
             Privacy::PureDp { .. } => return Err(no_pure_dp("MatchingOr")),
             Privacy::Zcdp { .. } => {
                 return Err(Error::Incompatible {
-                    what: "MatchingOr divides epsilon between a look and a mechanism, and ZCDP has none".into(),
+                    what: "MatchingOr divides epsilon between a look and a mechanism, and ZCDP has none"
+                        .into(),
                     fix: "use ApproxDP(epsilon=..., delta=...), or a Gaussian mechanism (Sips, Steered) with ZCDP",
                 });
             }
@@ -234,4 +235,113 @@ fn unfit(mechanism: &dyn Mechanism) -> Option<&'static str> {
         return Some("one that orders items while rows are read");
     }
     properties.looks.then_some("another one that looks first")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanisms::{GreedyFrequency, MechanismSpec, OneItem, Steered};
+
+    fn choice() -> MatchingOr<MechanismSpec> {
+        let otherwise = Box::new(MechanismSpec::Steered(Steered { reach: 3, ..Steered::default() }));
+        MatchingOr { otherwise, share: 0.01 }
+    }
+
+    fn approx(epsilon: f64) -> Privacy {
+        Privacy::ApproxDp { epsilon, delta: 1e-6 }
+    }
+
+    fn limit(items: u32) -> L0Bound {
+        L0Bound::new(items.into()).unwrap()
+    }
+
+    #[test]
+    fn the_parts_add_up_to_no_more_than_the_budget() {
+        for share in [1e-9, 0.01, 0.1, 1.0 / 3.0, 0.5, 0.999] {
+            for epsilon in [0.01, 0.1, 1.0, 1.765, 6.0, 50.0] {
+                let (look, rest) = MatchingOr { share, ..choice() }.parts(approx(epsilon)).unwrap();
+                let Privacy::ApproxDp { epsilon: left, delta } = rest else { panic!("{rest:?}") };
+                // Sums of f64 are rounded, so they are compared in parts.
+                assert!(look <= share * epsilon && left <= epsilon - look, "{share} {epsilon}");
+                assert!(look + left > epsilon * (1.0 - 1e-12) && delta.to_bits() == 1e-6_f64.to_bits());
+            }
+        }
+    }
+
+    /// Two filled slots, or all holders of a user's items, whichever is more.
+    #[test]
+    fn noise_is_for_all_that_one_user_changes() {
+        for (items, seen, change) in
+            [(1, 1, 400.0), (4, 4, 400.0), (5, 5, 500.0), (30, 30, 3000.0), (900, 30, 3000.0)]
+        {
+            let sight = choice().sight(approx(1.0), limit(items)).unwrap();
+            let (epsilon, _) = choice().parts(approx(1.0)).unwrap();
+            assert_eq!(sight.seen, limit(seen));
+            assert!(sight.rate * change <= epsilon && sight.rate * change > epsilon * (1.0 - 1e-12));
+        }
+        let of = |filled, held| score(FilledSlots { filled, held });
+        assert_eq!([of(0, 0), of(2, 0), of(0, 2), of(10, 40), of(0, i64::from(u32::MAX))], {
+            [0, 400, -100, 0, -50 * i64::from(u32::MAX)]
+        });
+    }
+
+    #[test]
+    fn lists_are_short_by_a_margin() {
+        // 1.5 times 1000 over an epsilon a little below 0.06.
+        let looked = |score| choice().looked(approx(6.0), limit(10), score).unwrap();
+        let margin = looked(0).margin;
+        assert_eq!(margin, 25_001);
+        for (score, lists) in [
+            (25_000, Lists::Long),
+            (25_001, Lists::Short),
+            (0, Lists::Long),
+            (i64::MIN, Lists::Long),
+            (i64::MAX, Lists::Short),
+        ] {
+            assert_eq!((looked(score).lists, looked(score).margin), (lists, margin), "{score}");
+        }
+    }
+
+    #[test]
+    fn each_mechanism_is_calibrated_to_the_rest() {
+        let (_, rest) = choice().parts(approx(6.0)).unwrap();
+        let long = choice().otherwise.as_mechanism().calibrate(rest, limit(30)).unwrap();
+        assert_eq!(choice().calibrate(approx(6.0), limit(30)).unwrap(), long);
+        assert_eq!(choice().properties().reach, 3);
+    }
+
+    /// Otherwise a row would decide whether there is an error.
+    #[test]
+    fn both_mechanisms_have_to_be_calibrated() {
+        let one_item = MatchingOr { otherwise: Box::new(MechanismSpec::OneItem(OneItem {})), ..choice() };
+        assert!(one_item.validate().is_ok() && one_item.calibrate(approx(1.0), limit(2)).is_err());
+        // There is no curve for so small a budget of the ranking, but there are noises.
+        let little = MatchingOr { share: 0.5, ..choice() };
+        assert!(little.otherwise.as_mechanism().calibrate(approx(4e-15), limit(2)).is_ok());
+        assert!(matches!(little.calibrate(approx(4e-15), limit(2)), Err(Error::Calibration { .. })));
+    }
+
+    #[test]
+    fn what_cannot_be_chosen_is_refused() {
+        let refused = |choice: MatchingOr<MechanismSpec>| {
+            matches!(choice.validate(), Err(Error::InvalidParameter { .. }))
+        };
+        let greedy = Box::new(MechanismSpec::GreedyFrequency(GreedyFrequency::default()));
+        assert!(choice().validate().is_ok());
+        assert!(refused(MatchingOr { otherwise: greedy, ..choice() }));
+        assert!(refused(MatchingOr { otherwise: Box::new(MechanismSpec::MatchingOr(choice())), ..choice() }));
+        for share in [0.0, -0.1, 1.0, f64::NAN, f64::INFINITY] {
+            assert!(refused(MatchingOr { share, ..choice() }), "{share}");
+        }
+    }
+
+    #[test]
+    fn only_approximate_dp_and_no_look_of_noise_alone() {
+        let parts = |privacy| choice().parts(privacy);
+        for privacy in [Privacy::Zcdp { rho: 0.1, delta: 1e-5 }, Privacy::PureDp { epsilon: 1.0 }] {
+            assert!(matches!(parts(privacy), Err(Error::Incompatible { .. })));
+        }
+        assert!(matches!(parts(approx(1e-14)), Err(Error::Calibration { .. })));
+        assert!(parts(approx(1e-12)).is_ok());
+    }
 }

@@ -22,7 +22,8 @@ impl SelectRequest {
             quantile.validate()?;
             if chooses {
                 return Err(Error::Incompatible {
-                    what: "max_items_per_user=Quantile(...) and MatchingOr both look at the data first".into(),
+                    what: "max_items_per_user=Quantile(...) and MatchingOr both look at the data first"
+                        .into(),
                     fix: "name one of its two mechanisms, or give max_items_per_user as a number",
                 });
             }

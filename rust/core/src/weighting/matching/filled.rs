@@ -56,3 +56,56 @@ impl Matching {
         Ok(sums)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpsel_exact::accounting::L0Bound;
+    use dpsel_exact::random::ReleaseKey;
+    use dpsel_rows::contributions::testing::contributions;
+    use dpsel_rows::runtime::Control;
+
+    use super::*;
+    use crate::bounding::BoundedContributions;
+
+    fn found(rows: &[(u64, u64)], quota: u32) -> FilledSlots {
+        let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
+        let bound = L0Bound::new(5).unwrap();
+        let bounded = BoundedContributions::new(contributions(rows, &key), bound, &key, &control).unwrap();
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        // Slots beyond the quota do not count.
+        Matching { quota, most: 7 * quota }.filled_slots(visits).unwrap()
+    }
+
+    #[test]
+    fn items_count_from_half_a_quota_on_and_holders_up_to_one_and_a_half() {
+        // So many users of an item that nobody else has, for a quota of 4.
+        for (users, filled, held) in
+            [(0, 0, 0), (2, 0, 0), (3, 2, 2), (4, 4, 4), (5, 4, 6), (6, 4, 8), (60, 4, 8)]
+        {
+            let rows: Vec<(u64, u64)> = (0..users).map(|user| (user, 1)).collect();
+            assert_eq!(found(&rows, 4), FilledSlots { filled, held }, "{users}");
+        }
+    }
+
+    #[test]
+    fn a_user_of_many_items_fills_one_slot_and_holds_all() {
+        let rows: Vec<(u64, u64)> = (0..5).flat_map(|item| (0..4).map(move |user| (user, item))).collect();
+        assert_eq!(found(&rows, 4), FilledSlots { filled: 4, held: 20 });
+        assert_eq!(found(&rows, 1), FilledSlots { filled: 4, held: 10 });
+        assert_eq!(found(&[], 4), FilledSlots::default());
+    }
+
+    #[test]
+    fn numbers_of_either_width_give_the_same_sums() {
+        let (key, control) = (ReleaseKey::insecure_test([9; 32]), Control::default());
+        let rows: Vec<(u64, u64)> = (0..9_000).map(|row| (row * row % 899, row * 7 % 310)).collect();
+        let bound = L0Bound::new(5).unwrap();
+        let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
+        let visits = Visits { contributions: &bounded, key: &key, control: &control };
+        let quotas = Matching { quota: 3, most: 3 };
+        let narrow = quotas.sums::<[u8; 3]>(visits, Offers::of(visits, None).unwrap()).unwrap();
+        let wide = quotas.sums::<u32>(visits, Offers::of(visits, None).unwrap()).unwrap();
+        assert_eq!(narrow, wide);
+        assert!(narrow.filled > 100 && narrow.held > 300);
+    }
+}
