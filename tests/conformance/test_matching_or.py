@@ -55,6 +55,8 @@ def test_the_look_is_that_of_plain_python(data, key, limit, share) -> None:
     found = report_of(released(data, key, choice, limit=limit))["look"]
     expected = look_at(choice, PRIVACY, sets_of(data), limit, key)
     assert found["score"] == expected.score
+    # Numbers are paid for after the look.
+    assert report_of(released(data, key, choice, limit=limit, counts=0.4))["look"] == found
     assert found["lists"] == ("short" if expected.is_short else "long")
     assert math.isclose(found["rest"]["epsilon"], expected.rest.epsilon)
 
