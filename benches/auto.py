@@ -23,7 +23,7 @@ they do not count as rivals. These are not run:
 - release with noise, where there is a curve: the weights are the same, and less is released;
 - `CountLaplace`, `CountGaussian` and `WeightedLaplace`, which have no curve and are far behind on all sets
   of `docs/accuracy.md`;
-- `ByLength`, other than as what "auto" takes: it does what one of two others does for a little less;
+- `MatchingOr`, other than as what "auto" takes: it does what one of two others does for a little less;
 - `GreedyFrequency`, which is within three per cent of `UnitGreedy` there, and counts repeated rows;
 - on sets of more than three million rows: what is behind by a third on every smaller set for the same epsilon
   and limit.
@@ -44,7 +44,7 @@ from dpsel import mechanisms
 from dpsel._request._auto import resolve
 
 LIMITS = (1, 3, 10, 30, 100, 300, 1000)
-SKIPPED = {"count_laplace", "count_gaussian", "weighted_laplace", "greedy_frequency", "by_length"}
+SKIPPED = {"count_laplace", "count_gaussian", "weighted_laplace", "greedy_frequency", "matching_or"}
 #: What a mechanism must reach of the best on a smaller set, to be run on a set of so many rows.
 WORTH_A_RUN, LARGE = 0.67, 3_000_000
 #: What is left of the items if two per cent of epsilon pay for a look at the data.

@@ -147,11 +147,10 @@ def look_at(choice, privacy, sets: dict, limit: int, key: bytes) -> Looked:
     """The look at what Matching fills; the core rounds its budget and the rate of its noise down."""
     epsilon = math.nextafter(choice.share * privacy.epsilon, 0)
     rest = dpsel.ApproxDP(epsilon=math.nextafter(privacy.epsilon - epsilon, 0), delta=privacy.delta)
-    seen = min(limit, filled.SEEN)
-    bounded = reference.bound(sets, seen, key)
+    bounded = reference.bound(sets, filled.SEEN, key)
     users = {user: set(items) for user, items in bounded.items()}
     score = filled.score(users, matching.in_order(bounded, key), quota_of_a_look(rest, limit), filled.PERCENT)
-    most = filled.most_change(filled.PERCENT, seen)
+    most = filled.most_change(filled.PERCENT, filled.SEEN)
     noisy = score + filled.noise(key, math.nextafter(epsilon / most, 0))
     return Looked(epsilon, noisy, noisy >= math.ceil(1.5 * most / epsilon), rest)
 

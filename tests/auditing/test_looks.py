@@ -42,7 +42,7 @@ def test_the_look_of_matching_or_is_a_finding_of_its_own() -> None:
     finding = _looks.audit_look(dpsel.MatchingOr(), "matching-or", None, EFFORT, ALPHA)
     assert not finding.refuted
     assert 0.25 < finding.epsilon <= finding.claimed_epsilon == 1.0
-    assert "(10, 10, " in finding.tables
+    assert "(30, 30, " in finding.tables
 
 
 @pytest.mark.statistical
@@ -52,7 +52,7 @@ def test_the_look_of_matching_or_needs_four_fifths_of_its_claim() -> None:
     choice, privacy = dpsel.MatchingOr(dpsel.CountLaplace(), 0.5), dpsel.ApproxDP(epsilon=4.0, delta=0.02)
     tables = _looks.worst_of_score(choice, privacy)[:1]
     effort = Effort(screen=600, climbs=0, test=12_000, tested=0)
-    sampler = _looks.LookSampler(choice, privacy, 10)
+    sampler = _looks.LookSampler(choice, privacy, 30)
     shown = falsify(sampler, tables, Claim(1.6, 0.0), effort, alpha=ALPHA, random=Random(1))
     assert 1.6 < shown.epsilon <= 2.0
 
@@ -91,7 +91,7 @@ def test_a_look_that_takes_twice_as_much_is_refuted(looking) -> None:
         limit = dpsel.Quantile(0.5, share=0.5, most=3)
         sampler, tables = _looks.LookSampler(dpsel.CountGaussian(), privacy, limit), [((1,), (1, 1))]
     else:
-        sampler, tables = _looks.LookSampler(choice, privacy, 10), _looks.worst_of_score(choice, privacy)[:1]
+        sampler, tables = _looks.LookSampler(choice, privacy, 30), _looks.worst_of_score(choice, privacy)[:1]
     # Bounds of 1.4 to 1.7 in 60 runs.
     effort = Effort(screen=1_200, climbs=0, test=2_000, tested=0)
     shown = falsify(

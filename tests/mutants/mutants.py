@@ -1751,24 +1751,17 @@ MUTANTS = [
         (MATCHING_OR,),
     ),
     Mutant(
-        "a look with noise for one filled slot",
-        CORE + "mechanisms/matching_or/mod.rs",
-        "(2 * FILLED).max(",
-        "FILLED.max(",
-        ("cargo:noise_is_for_all", MATCHING_OR),
-    ),
-    Mutant(
         "a look with noise for half of the holders",
         CORE + "mechanisms/matching_or/mod.rs",
-        ".max(2 * PERCENT * limit.get().min(MOST_SEEN))",
-        ".max(PERCENT * limit.get().min(MOST_SEEN))",
+        "const CHANGE: u32 = 2 * PERCENT * SEEN;",
+        "const CHANGE: u32 = PERCENT * SEEN;",
         ("cargo:noise_is_for_all", MATCHING_OR),
     ),
     Mutant(
         "a look at more items than its noise is for",
         CORE + "mechanisms/matching_or/mod.rs",
-        "L0Bound::new(limit.get().min(MOST_SEEN).into())?",
-        "L0Bound::new(limit.get().min(2 * MOST_SEEN).into())?",
+        "seen: L0Bound::new(SEEN.into())?",
+        "seen: L0Bound::new((2 * SEEN).into())?",
         ("cargo:noise_is_for_all", MATCHING_OR),
     ),
     Mutant(

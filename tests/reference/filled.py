@@ -7,7 +7,7 @@ from collections import Counter
 from . import matching, prf
 
 LOOK = 13
-#: The most items of a user that a look sees, and the percentage of the score.
+#: The most items of a user that a look sees, whatever the limit, and the percentage of the score.
 SEEN, PERCENT = 30, 50
 
 

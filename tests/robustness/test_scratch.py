@@ -319,7 +319,8 @@ def on_disk(monkeypatch, free: int, data: object, **options: object) -> tuple[li
 
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(), "auto"], ids=repr)
 def test_rows_beyond_half_of_the_free_memory_go_on_from_a_disk_by_themselves(mechanism, texts, monkeypatch):
-    options = {"mechanism": mechanism}
+    # From a limit of 10 on "auto" may take Matching, unless a folder is named.
+    options = {"mechanism": mechanism, "max_items_per_user": 9}
     here, there = (
         on_disk(monkeypatch, 16 << 30, texts, **options),
         on_disk(monkeypatch, 1 << 20, texts, **options),

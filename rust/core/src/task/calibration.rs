@@ -83,7 +83,7 @@ impl CalibratedSelect {
             (None, None, None) => (None, request.calibrate_once()?),
             (Some(choice), None, Some(numbers)) => {
                 let [score] = numbers[..] else { return Ok(None) };
-                let look = choice.looked(request.privacy, request.max_items_per_user, score)?;
+                let look = choice.looked(request.privacy, score)?;
                 let calibration = request.chosen(choice, look.lists)?.calibrate_once()?;
                 (Some(Look::Lists(look)), calibration)
             }

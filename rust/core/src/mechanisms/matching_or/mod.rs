@@ -19,12 +19,15 @@ use crate::weighting::FilledSlots;
 
 /// The mechanism for short lists.
 const SHORT: Matching = Matching { screening: true };
-/// The most items of a user that the look sees. Noise grows with them, and of longer lists these tell as much.
-const MOST_SEEN: u32 = 30;
+/// The most items of a user that the look sees, whatever the limit. Noise grows with them, and of longer lists these tell
+/// as much. If they were no more than a limit of 10, long lists would look short: `Steered` keeps three times the limit.
+const SEEN: u32 = 30;
 /// Lists are short if more than so many per cent of the items with enough holders are filled.
 const PERCENT: u32 = 50;
 /// What a filled item counts in the score, where one of enough holders counts [`PERCENT`]; halved, as both are.
 const FILLED: u32 = 200;
+/// How much a user changes the score at most: by all holders of its items, which is more than two filled slots.
+const CHANGE: u32 = 2 * PERCENT * SEEN;
 /// By how much more than the noise of the look the score has to be above 0, in multiples of its scale.
 ///
 /// Noise alone exceeds this with a probability of 1 in 9.
@@ -102,14 +105,13 @@ impl<M> MatchingOr<M> {
         Ok((look, Privacy::ApproxDp { epsilon: rest, delta }))
     }
 
-    /// What the look sees under a limit.
+    /// What the look sees.
     ///
     /// # Errors
     /// As [`MatchingOr::parts`].
-    pub(crate) fn sight(&self, privacy: Privacy, limit: L0Bound) -> Result<Sight> {
+    pub(crate) fn sight(&self, privacy: Privacy) -> Result<Sight> {
         let (epsilon, _) = self.parts(privacy)?;
-        let seen = L0Bound::new(limit.get().min(MOST_SEEN).into())?;
-        Ok(Sight { seen, rate: div_down(epsilon, change(limit).into()) })
+        Ok(Sight { seen: L0Bound::new(SEEN.into())?, rate: div_down(epsilon, CHANGE.into()) })
     }
 
     /// The look that shows this noisy score, and what follows from it.
@@ -119,18 +121,13 @@ impl<M> MatchingOr<M> {
     ///
     /// # Errors
     /// As [`MatchingOr::parts`].
-    pub fn looked(&self, privacy: Privacy, limit: L0Bound, score: i64) -> Result<Looked> {
+    pub fn looked(&self, privacy: Privacy, score: i64) -> Result<Looked> {
         let (epsilon, rest) = self.parts(privacy)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let margin = (MARGIN * f64::from(change(limit)) / epsilon).ceil() as u64;
+        let margin = (MARGIN * f64::from(CHANGE) / epsilon).ceil() as u64;
         let lists = if i128::from(score) >= i128::from(margin) { Lists::Short } else { Lists::Long };
         Ok(Looked { epsilon, score, margin, lists, rest })
     }
-}
-
-/// How much a user changes the score at most.
-fn change(limit: L0Bound) -> u32 {
-    (2 * FILLED).max(2 * PERCENT * limit.get().min(MOST_SEEN))
 }
 
 /// What a look sees, and the noise of what it shows.
@@ -271,14 +268,9 @@ mod tests {
     /// Two filled slots, or all holders of a user's items, whichever is more.
     #[test]
     fn noise_is_for_all_that_one_user_changes() {
-        for (items, seen, change) in
-            [(1, 1, 400.0), (4, 4, 400.0), (5, 5, 500.0), (30, 30, 3000.0), (900, 30, 3000.0)]
-        {
-            let sight = choice().sight(approx(1.0), limit(items)).unwrap();
-            let (epsilon, _) = choice().parts(approx(1.0)).unwrap();
-            assert_eq!(sight.seen, limit(seen));
-            assert!(sight.rate * change <= epsilon && sight.rate * change > epsilon * (1.0 - 1e-12));
-        }
+        let (sight, epsilon) = (choice().sight(approx(1.0)).unwrap(), choice().parts(approx(1.0)).unwrap().0);
+        let change = f64::from((2 * FILLED).max(2 * PERCENT * sight.seen.get()));
+        assert!(sight.rate * change <= epsilon && sight.rate * change > epsilon * (1.0 - 1e-12));
         let of = |filled, held| score(FilledSlots { filled, held });
         assert_eq!([of(0, 0), of(2, 0), of(0, 2), of(10, 40), of(0, i64::from(u32::MAX))], {
             [0, 400, -100, 0, -50 * i64::from(u32::MAX)]
@@ -287,13 +279,13 @@ mod tests {
 
     #[test]
     fn lists_are_short_by_a_margin() {
-        // 1.5 times 1000 over an epsilon a little below 0.06.
-        let looked = |score| choice().looked(approx(6.0), limit(10), score).unwrap();
+        // 1.5 times 3000 over an epsilon a little below 0.06.
+        let looked = |score| choice().looked(approx(6.0), score).unwrap();
         let margin = looked(0).margin;
-        assert_eq!(margin, 25_001);
+        assert_eq!(margin, 75_001);
         for (score, lists) in [
-            (25_000, Lists::Long),
-            (25_001, Lists::Short),
+            (75_000, Lists::Long),
+            (75_001, Lists::Short),
             (0, Lists::Long),
             (i64::MIN, Lists::Long),
             (i64::MAX, Lists::Short),

@@ -123,7 +123,7 @@ fn looked<'e>(
     let Some(choice) = request.mechanism.choice() else {
         return Ok((after_a_look(request, key, |sizes| held.users_by_size(sizes))?, held));
     };
-    let sight = choice.sight(request.privacy, request.max_items_per_user)?;
+    let sight = choice.sight(request.privacy)?;
     let (found, held) = held.filled_slots(sight.seen, request.slots_of_a_look(choice)?)?;
     let asked = CalibratedSelect::after(request.clone(), Some(vec![sight.noisy_score(found, key)]))?;
     Ok((asked.ok_or(Error::Internal("a look is there if it is asked for"))?, held))
