@@ -6,7 +6,9 @@
     python -m benches.auto path/to/folder --look --epsilons 0.5 1 3      # what another look would choose
 
 For every epsilon and limit: the geometric mean over all data sets, the worst set, what "auto" chooses, and
-what wins there. Below, the bars of the cells where it looks first. `"auto"` is run where it looks at the data first. Elsewhere its release is that of the
+what wins there. Below, the bars of the cells where it looks first.
+
+`"auto"` is run where it looks at the data first. Elsewhere its release is that of the
 mechanism which it chooses.
 
 Three columns tell how much a better rule could bring. *Best one*: the geometric mean if "auto"
@@ -182,9 +184,11 @@ def bars(figures: Figures, epsilons: list[float], limits: list[int]) -> str:
         return "nothing was measured where auto looks first"
     worst = min(found, key=lambda cell: found[cell])
     below = sum(ratio < LEAST for ratio in found.values())
+    data, epsilon, limit = worst
     return (
-        f"{len(found)} cells where auto looks first: geometric mean {mean(found.values())} (wanted: {LEAST_MEAN}); "
-        f"below {LEAST}: {below}; worst {found[worst]:.3f} on {worst[0]} at epsilon {worst[1]:g} and limit {worst[2]}"
+        f"{len(found)} cells where auto looks first: geometric mean {mean(found.values())} "
+        f"(wanted: {LEAST_MEAN}); below {LEAST}: {below}; "
+        f"worst {found[worst]:.3f} on {data} at epsilon {epsilon:g} and limit {limit}"
     )
 
 

@@ -103,9 +103,7 @@ def test_rows_in_any_order_and_any_threads_make_the_same_release(data, key, shuf
 def test_one_user_changes_the_score_by_what_its_noise_is_for(tables, key, limit, share) -> None:
     """Under one key the noise is the same, so the noisy scores differ as the exact ones do."""
     choice = dpsel.MatchingOr(CHOICE.otherwise, share)
-    before, after = (
-        report_of(released(data, key, choice, limit=limit))["look"]["score"] for data in tables
-    )
+    before, after = (report_of(released(data, key, choice, limit=limit))["look"]["score"] for data in tables)
     items = max((len(each) for each in sets_of(tables[1]).values()), default=0)
     assert -HOLDER * min(items, SEEN) <= after - before <= FILLED
 
@@ -191,7 +189,7 @@ def test_the_score_has_the_geometric_law() -> None:
     def below(edge: float) -> float:
         """P[Z < edge] for an edge between two whole numbers."""
         n = math.floor(edge)
-        return a ** -n / (1 + a) if n < 0 else 1 - a ** (n + 1) / (1 + a)
+        return a**-n / (1 + a) if n < 0 else 1 - a ** (n + 1) / (1 + a)
 
     chances = np.diff([0, *map(below, edges), 1])
     seen = np.histogram(found, bins=[-(10**9), *edges, 10**9])[0]
@@ -240,7 +238,7 @@ def test_whether_there_is_a_calibration_does_not_depend_on_rows() -> None:
     [
         ({"otherwise": 3}, "otherwise must be a mechanism of select_partitions"),
         ({"otherwise": dpsel.Joint()}, "otherwise must be a mechanism of select_partitions"),
-        ({"otherwise": dpsel.UnitGreedy()}, "otherwise must be a mechanism that can be chosen after the rows"),
+        ({"otherwise": dpsel.UnitGreedy()}, "otherwise must be a mechanism that can be chosen after"),
         ({"otherwise": dpsel.MatchingOr()}, "got another one that looks first"),
         ({"share": 0}, "share must be above 0 and below 1"),
         ({"share": 1}, "share must be above 0 and below 1"),
@@ -267,7 +265,7 @@ def test_guarantees_and_options_that_there_are_not() -> None:
 
 
 def test_rows_beyond_memory_are_an_error_and_take_no_other_mechanism(tmp_path) -> None:
-    """Whether rows fit is no public number, so it chooses nothing; with a folder "auto" takes no look at all."""
+    """Whether rows fit is no public number, so it chooses nothing; with a folder "auto" takes no look."""
     data = table([(user, item) for user in range(20_000) for item in range(40)])
     arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6), "max_items_per_user": 20}
     with pytest.raises(MemoryLimitError, match="memory limit"):

@@ -62,7 +62,10 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
 
 @pytest.mark.parametrize(
     ("length", "taken"),
-    [(3, "Matching(screening=True): lists are short"), (40, "Steered(rounds=30, reach=3): lists are not short")],
+    [
+        (3, "Matching(screening=True): lists are short"),
+        (40, "Steered(rounds=30, reach=3): lists are not short"),
+    ],
 )
 @pytest.mark.parametrize("limit", [10, 100])
 def test_a_look_tells_what_matching_fills(limit, length, taken) -> None:

@@ -207,8 +207,8 @@ def test_the_worst_case_is_a_user_of_all_items_that_are_kept():
 def test_plan_shows_the_price_of_weights(limit):
     """With weights ``auto`` plans what a call with weights runs.
 
-    An item never needs fewer users then, but for a limit of 1: without weights, users keep several items. From
-    10 on there is a look without weights, which costs one per cent of epsilon.
+    An item never needs fewer users then, but for a limit of 1: without weights, users keep several items.
+    From 10 on there is a look without weights, which costs one per cent of epsilon.
     """
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
     arguments = {"privacy": privacy, "max_items_per_user": limit}

@@ -127,8 +127,9 @@ _LOOK_AT: Final = 10
 
 def _is_worth_a_look(privacy: Privacy, limit: int) -> bool:
     """Return whether a look for short lists pays (decision note 0008)."""
-    is_approximate = isinstance(privacy, ApproxDP)
-    return is_approximate and _LOOK_FROM <= privacy.epsilon <= _LOOK_UP_TO and limit >= _LOOK_AT
+    if not isinstance(privacy, ApproxDP) or limit < _LOOK_AT:
+        return False
+    return _LOOK_FROM <= privacy.epsilon <= _LOOK_UP_TO
 
 
 def _choose(

@@ -1,7 +1,7 @@
 """The audit of a look at the data: the noisy numbers that ``Quantile`` and ``MatchingOr`` show.
 
-Of a quantile one user is in one of the numbers of users. The attack goes by the number of its class, on tables
-of few users. Of a choice the attack goes by the score, on tables in which one user changes it as much as it can.
+Of a quantile one user is in one of the numbers of users. The attack goes by the number of its class, on
+tables of few users. Of a choice the attack goes by the score, on tables in which one user changes it most.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Lengths = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class LookSampler:
-    """Calls on users with lists of given lengths; an outcome is the number of users in one class, or the score."""
+    """Calls on users with lists of given lengths; an outcome is a number of users, or the score."""
 
     mechanism: SelectionMechanism
     privacy: ApproxDP
@@ -88,7 +88,7 @@ def with_share(limit: Quantile) -> Quantile:
 
 
 def worst_of_score(choice: MatchingOr, privacy: ApproxDP) -> list[Lengths]:
-    """Return tables of users who all have the same items: as many as a quota fill one, and hold all of them."""
+    """Return tables of users who all have the same items: so many that they fill one and hold all."""
     rest = replace(uncharged(privacy), epsilon=privacy.epsilon * (1 - choice.share))
     first = selection_request(rest, _ITEMS, SHORT).calibrate()["rounds"][0]
     quota = first["weighting"]["matching"]["quota"]

@@ -199,8 +199,8 @@ class Plan(Tabular):
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
         lines = [
-            f"a noisy look that costs {100 * share:.3g} % of epsilon takes {SHORT!r} where lists are short; the "
-            "table is for others"
+            f"a noisy look that costs {100 * share:.3g} % of epsilon takes {SHORT!r} where lists are short; "
+            "the table is for others"
             for share in self._shares()
         ]
         lines.append(_TYPICAL if self.typical else _WORST)
