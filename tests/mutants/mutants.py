@@ -1745,9 +1745,9 @@ MUTANTS = [
     Mutant(
         "the whole budget for long lists after a look",
         CORE + "task/select/looks.rs",
-        "        Ok(Self { mechanism, privacy, ..self.clone() })",
+        "        Ok(Self { privacy, mechanism, ..self.clone() })",
         "        let privacy = if lists == Lists::Short { privacy } else { self.privacy };\n"
-        "        Ok(Self { mechanism, privacy, ..self.clone() })",
+        "        Ok(Self { privacy, mechanism, ..self.clone() })",
         (MATCHING_OR,),
     ),
     Mutant(
@@ -1769,7 +1769,7 @@ MUTANTS = [
         CORE + "bounding/bounded.rs",
         "*user.len as usize > self.bound && ",
         "*user.len as usize > self.bound.saturating_mul(2) && ",
-        ("cargo:bounding", MATCHING_OR),
+        (MATCHING_OR,),
     ),
     Mutant(
         "a choice that reads the rows in place of the noisy score",

@@ -65,7 +65,7 @@ impl SelectRequest {
             Lists::Short => MechanismSpec::Matching(MatchingOr::<MechanismSpec>::SHORT),
             Lists::Long => (*choice.otherwise).clone(),
         };
-        Ok(Self { mechanism, privacy, ..self.clone() })
+        Ok(Self { privacy, mechanism, ..self.clone() })
     }
 
     /// The slots of the look: those of the first assignment of `Matching` for what the look leaves, without numbers.

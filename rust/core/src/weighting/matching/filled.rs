@@ -1,6 +1,7 @@
 //! What a matching fills, softly: the two sums of the score of a look. Proof: `docs/algorithms/look.md`.
 
 use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::clipped;
 
 use super::holders::Holders;
 use super::offers::Offers;
@@ -51,7 +52,8 @@ impl Matching {
         let mut sums = FilledSlots::default();
         for (level, turn) in levels.iter().zip(0_u32..) {
             sums.filled += beyond((*level).into());
-            sums.held += beyond(holders.users_of(turn).len() as i64);
+            let users: u32 = clipped(holders.users_of(turn).len());
+            sums.held += beyond(users.into());
         }
         Ok(sums)
     }
