@@ -1,4 +1,4 @@
-"""What would a look at the slots that Matching fills choose? The score of `docs/algorithms/look.md`.
+"""What would a look at the slots that Matching fills choose? The score of `docs/algorithms/matching_or.md`.
 
 `python -m benches.auto FOLDER --look` prints a line for each data set and epsilon. The limit is the least of
 `LIMITS` that is no smaller than the mean list. The columns:

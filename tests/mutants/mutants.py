@@ -1745,9 +1745,9 @@ MUTANTS = [
     Mutant(
         "the whole budget for long lists after a look",
         CORE + "task/select/looks.rs",
-        "        Ok(Self { privacy, mechanism, ..self.clone() })",
+        "        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })",
         "        let privacy = if lists == Lists::Short { privacy } else { self.privacy };\n"
-        "        Ok(Self { privacy, mechanism, ..self.clone() })",
+        "        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })",
         (MATCHING_OR,),
     ),
     Mutant(

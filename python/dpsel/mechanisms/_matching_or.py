@@ -29,7 +29,7 @@ class MatchingOr(SelectionMechanism):
     and delta. The number has to be above 0 by more than its noise, so with few users lists count as long. The
     report has the noisy number, the choice and both budgets. Guarantees [`ApproxDP`][dpsel.ApproxDP]. It has
     no noisy weights, and needs all rows in memory. The proof is in
-    <https://dpsel.github.io/dpsel/algorithms/look/>.
+    <https://dpsel.github.io/dpsel/algorithms/matching_or/>.
 
     Args:
         otherwise: The mechanism for long lists, and for few users. Not one that orders items while rows are

@@ -1,7 +1,7 @@
 //! The list of mechanisms: the one place where a mechanism is registered.
 
-use super::Mechanism;
 use super::by_name::mechanisms_by_name;
+use super::{Lists, Mechanism};
 
 mechanisms_by_name! {
     /// A mechanism by name with its parameters, as it stands in requests and reports.
@@ -28,6 +28,15 @@ impl MechanismSpec {
     #[must_use]
     pub fn beyond_memory() -> [Self; 2] {
         [Self::Steered(Steered { reach: 3, ..Steered::default() }), Self::Sips(Sips::default())]
+    }
+
+    /// The mechanism that a choice takes for the lists that its look found.
+    #[must_use]
+    pub fn chosen(choice: &MatchingOr<Self>, lists: Lists) -> Self {
+        match lists {
+            Lists::Short => Self::Matching(MatchingOr::<Self>::SHORT),
+            Lists::Long => (*choice.otherwise).clone(),
+        }
     }
 
     /// The choice, if a look at the data chooses the mechanism.

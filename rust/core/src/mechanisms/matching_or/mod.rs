@@ -2,7 +2,7 @@
 //!
 //! Theorem: the look is (`share` epsilon, 0)-DP for every fixed choice of what users keep, and the mechanism that it
 //! chooses has the rest of the budget. Source: Dwork and Roth 2014, Theorem 3.16, for the composition; the number is ours.
-//! Proof: `docs/algorithms/look.md`.
+//! Proof: `docs/algorithms/matching_or.md`.
 
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_exact::numeric::{div_down, mul_down, sub_down};
@@ -206,7 +206,7 @@ impl<M: AsRef<dyn Mechanism>> Mechanism for MatchingOr<M> {
                         it chooses has what is left of epsilon, and delta",
             neighbours: ADD_OR_REMOVE,
             source: "Dwork and Roth 2014, Theorem 3.16; the proof is on its page, those of the two mechanisms on theirs",
-            proof: "docs/algorithms/look.md",
+            proof: "docs/algorithms/matching_or.md",
         }
     }
 

@@ -61,11 +61,7 @@ impl SelectRequest {
     /// As [`MatchingOr::parts`].
     pub(crate) fn chosen(&self, choice: &MatchingOr<MechanismSpec>, lists: Lists) -> Result<Self> {
         let (_, privacy) = choice.parts(self.privacy)?;
-        let mechanism = match lists {
-            Lists::Short => MechanismSpec::Matching(MatchingOr::<MechanismSpec>::SHORT),
-            Lists::Long => (*choice.otherwise).clone(),
-        };
-        Ok(Self { privacy, mechanism, ..self.clone() })
+        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })
     }
 
     /// The slots of the look: those of the first assignment of `Matching` for what the look leaves, without numbers.

@@ -1,4 +1,4 @@
-//! What a matching fills, softly: the two sums of the score of a look. Proof: `docs/algorithms/look.md`.
+//! What a matching fills, softly: the two sums of the score of a look. Proof: `docs/algorithms/matching_or.md`.
 
 use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::clipped;
