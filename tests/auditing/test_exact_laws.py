@@ -81,7 +81,7 @@ def test_a_choice_needs_most_of_its_claim() -> None:
     rest = dpsel.ApproxDP(epsilon=1 - mechanism.share, delta=privacy.delta)
     chosen, alone = (
         selection_request(budget, 10, each).calibrate()["rounds"]
-        for budget, each in ((privacy, mechanism), (rest, mechanism.long))
+        for budget, each in ((privacy, mechanism), (rest, mechanism.otherwise))
     )
     scales = [[each["noise"]["sigma"] for each in rounds] for rounds in (chosen, alone)]
     assert scales[0] == pytest.approx(scales[1], rel=1e-12)
