@@ -101,7 +101,7 @@ def test_every_point_of_the_page_on_trust_has_a_command_and_a_test() -> None:
 
 
 def test_readme_shows_what_its_example_prints() -> None:
-    """All lines but the last, and the number of items, which depend on the noise. So does the look, rarely."""
+    """All lines but the last, and the number of items, which depend on the noise, as the look does."""
     text = README.read_text(encoding="utf-8")
     shown = re.search(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[1].splitlines()
     release = dpsel.select_partitions(

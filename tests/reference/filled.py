@@ -1,4 +1,4 @@
-"""The number of a look at what Matching fills, in the plainest form there is: docs/algorithms/matching_or.md."""
+"""The number of a look at what Matching fills, in its plainest form: docs/algorithms/matching_or.md."""
 
 from __future__ import annotations
 

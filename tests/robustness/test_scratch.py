@@ -104,8 +104,10 @@ def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
 
 
 def test_a_comparison_is_that_of_memory(texts, tmp_path):
-    grid = {name: OPTIONS[name] for name in ("user", "item", "privacy", "max_items_per_user")}
+    grid = {name: OPTIONS[name] for name in ("user", "item", "privacy")}
     grid |= {
+        # From a limit of 10 on "auto" takes another mechanism with a folder.
+        "max_items_per_user": 9,
         "mechanisms": [dpsel.Sips(), dpsel.WeightedGaussian(), "auto"],
         "public_data": True,
         "seed": 3,
