@@ -139,8 +139,8 @@ def test_both_ends_of_the_change_are_met(limit, items) -> None:
 def test_both_mechanisms_are_chosen_for_enough_users() -> None:
     def lists(length: int) -> str:
         """With long lists half as many users as items, which all have holders enough."""
-        items = 500 if length <= 2 else 8_000
-        data = [(user, (5 * user + step) % items) for user in range(4_000) for step in range(length)]
+        users, items = (12_000, 1_500) if length <= 2 else (4_000, 8_000)
+        data = [(user, (7 * user + step) % items) for user in range(users) for step in range(length)]
         release = released(data, mechanism=dpsel.MatchingOr(CHOICE.otherwise, share=0.1), limit=40, key=None)
         taken = SHORT if length <= 2 else CHOICE.otherwise
         word = "lists are short" if length <= 2 else "lists are not short"
@@ -209,7 +209,7 @@ def changed(release, **fields) -> dpsel.release.CheckResult:
 
 
 def test_check_derives_the_look_again() -> None:
-    data = [(user, user % 50) for user in range(1_000)]
+    data = [(user, user % 1_500) for user in range(12_000)]
     release = released(data, None)
     assert release.report["look"]["lists"] == "short"
     assert dpsel.check(release).ok

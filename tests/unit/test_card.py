@@ -191,8 +191,8 @@ def test_what_it_says_is_what_plan_says() -> None:
 
 @pytest.mark.parametrize(("items", "ran"), [(1, "Matching"), (40, "Steered")])
 def test_card_and_explanation_are_about_the_mechanism_that_a_look_chose(items, ran) -> None:
-    # Lists of one item fill 2,000 items; those of 40 have fewer users than items, of 40 holders each.
-    users, all_items = (20_000, 2_000) if items == 1 else (4_000, 4_000)
+    # Lists of one item fill 4,000 items; those of 40 have fewer users than items, of 40 holders each.
+    users, all_items = (20_000, 4_000) if items == 1 else (4_000, 4_000)
     rows = [(user, (7 * user + step) % all_items) for user in range(users) for step in range(items)]
     privacy = dpsel.ApproxDP(epsilon=6.0, delta=1e-6)
     made = dpsel.select_partitions(rows, privacy=privacy, max_items_per_user=10)

@@ -43,10 +43,10 @@ class MatchingOr(SelectionMechanism):
         >>> import dpsel
         >>> dpsel.MatchingOr(dpsel.Sips())
         MatchingOr(otherwise=Sips(rounds=3, ratio=0.3333333333333333))
-        >>> rows = [(user, (user + step) % 100) for user in range(20_000) for step in range(3)]
+        >>> rows = [(user, (user + step) % 4_000) for user in range(20_000) for step in range(3)]
         >>> release = dpsel.select_partitions(
         ...     rows,
-        ...     privacy=dpsel.ApproxDP(epsilon=3.0, delta=1e-6),
+        ...     privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6),
         ...     max_items_per_user=10,
         ...     mechanism=dpsel.MatchingOr(),
         ... )
