@@ -70,7 +70,7 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
 @pytest.mark.parametrize("limit", [10, 100])
 def test_a_look_tells_what_matching_fills(limit, length, taken) -> None:
     """The score is far from its margin, in noise of a probability below 1e-8, on either side."""
-    users, items = (20_000, 4_000) if length == 3 else (8_000, 4_000)
+    users, items = (20_000, 4_000) if length == 3 else (4_000, 4_000)
     rows = [(user, (7 * user + step) % items) for user in range(users) for step in range(length)]
     release = dpsel.select_partitions(
         rows, privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6), max_items_per_user=limit
