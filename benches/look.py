@@ -1,4 +1,4 @@
-"""What would a look at the slots that Matching fills choose? The score of `docs/algorithms/look.md`.
+"""What would a look at the slots that Matching fills choose? The score of `docs/algorithms/matching_or.md`.
 
 `python -m benches.auto FOLDER --look` prints a line for each data set and epsilon. The limit is the least of
 `LIMITS` that is no smaller than the mean list. The columns:
@@ -35,7 +35,7 @@ LEAST_LIMIT = 10
 #: `Matching` is chosen where more than so many per cent are filled, by so many scales of the noise.
 PERCENT, MARGIN = 50, 1.5
 #: The most items of a user that the look sees.
-MOST_SEEN = 30
+SEEN = 30
 #: The part of epsilon of the look.
 SHARE = 0.01
 SHORT, LONG = dpsel.Matching(screening=True), dpsel.Steered(reach=3)
@@ -63,12 +63,11 @@ def limit_of(data: Data) -> int:
 
 def look_at(data: Data, epsilon: float, limit: int) -> Look:
     """Levels with a quota of slots for each item, and holders, both of kept lists."""
-    seen = min(limit, MOST_SEEN)
-    users, items = kept(data, seen)
+    users, items = kept(data, SEEN)
     quota = quota_of(epsilon, limit)
     levels, holders = filled_slots(users, items, quota), np.bincount(items)
     held = np.clip(holders / quota - 0.5, 0, 1).sum()
-    scale = max(2, PERCENT / 100 * seen) / (quota * SHARE * epsilon)
+    scale = max(2, PERCENT / 100 * SEEN) / (quota * SHARE * epsilon)
     return Look(float(np.clip(2 * levels / quota - 1, 0, 1).sum()), float(held), scale)
 
 

@@ -125,8 +125,8 @@ class Case:
     def norms(self, bound: int) -> dict:
         """The norms of the difference of neighbouring histograms, for users of at most `bound` items."""
         mechanism = self.mechanism
-        if isinstance(mechanism, dpsel.ByLength):
-            mechanism = mechanism.long
+        if isinstance(mechanism, dpsel.MatchingOr):
+            mechanism = mechanism.otherwise
         return NORMS[mechanism.sensitivity](bound)
 
     def bound(self, items: int) -> int:
@@ -169,17 +169,8 @@ CHOSEN = [
     Case(dpsel.UnitGreedy(prior=PRIOR), "unit-greedy-prior"),
     Case(dpsel.Matching()),
     Case(dpsel.Matching(screening=True), "matching-screening"),
-    # Lists are never short with 0 per cent, so that a case has one calibration; see also `test_by_length.py`.
-    Case(dpsel.ByLength(dpsel.Matching(), dpsel.Matching(screening=True), percent=0, share=0.5), "by-length"),
-    Case(
-        dpsel.ByLength(
-            dpsel.WeightedLaplace(release="curve"),
-            dpsel.Sips(rounds=2, ratio=0.2, release="curve"),
-            percent=0,
-            share=0.3,
-        ),
-        "by-length-curves",
-    ),
+    # Both are the same, so that a case has one calibration; see also `test_matching_or.py`.
+    Case(dpsel.MatchingOr(dpsel.Matching(screening=True), share=0.3), "matching-or"),
     Case(dpsel.Mad(alpha=0.0)),
     Case(dpsel.Mad2R(alpha=0.5)),
     Case(dpsel.WeightedLaplace(release="curve"), "weighted-laplace-curve"),

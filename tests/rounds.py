@@ -10,7 +10,7 @@ from functools import cache
 import dpsel
 from dpsel import _core
 from mechanisms import kept_items
-from reference import adaptive, curves, look, matching, prf, sequential, steered
+from reference import adaptive, curves, filled, matching, prf, sequential, steered
 from reference import mechanisms as reference
 from reference.noise import UNIT, at_least, noise
 from support import report_of, scored_round, select, table
@@ -22,6 +22,8 @@ WEIGHTS = {
     "policy_l2": reference.l2_weight,
     "mad": reference.l2_weight,
 }
+#: What a look takes where lists are short.
+SHORT = dpsel.Matching(screening=True)
 POLICIES = {
     "policy_l1": sequential.descent_l1,
     "policy_l2": sequential.descent_l2,
@@ -105,8 +107,8 @@ def histogram(mechanism, rounds: list[dict], number: int, rows, past: Past, boun
 def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[Past]]:
     """The released items with their noisy weights (None without noise), and the past of each round."""
     sets = reference.sets_of(rows)
-    if isinstance(mechanism, dpsel.ByLength):
-        mechanism, privacy = after_a_look(mechanism, privacy, sets, key)
+    if isinstance(mechanism, dpsel.MatchingOr):
+        mechanism, privacy = after_a_look(mechanism, privacy, sets, bound, key)
     rounds, tables = shipped(mechanism, privacy, bound)
     if "share" in rounds[0]:
         scored, pasts = [scored_round(each) for each in rounds], []
@@ -131,17 +133,38 @@ def play(mechanism, privacy, rows, bound: int, key: bytes) -> tuple[dict, list[P
     return released, pasts
 
 
-def look_at(choice, privacy, sets: dict, key: bytes) -> look.Looked:
-    """The look of a mechanism at the sets of users; the core rounds its budget down."""
-    rate = math.nextafter(choice.share * privacy.epsilon, 0)
-    return look.look((choice.size, choice.percent), rate, sets, key)
+@dataclass(frozen=True)
+class Looked:
+    """What a look shows and costs, and what is left."""
+
+    epsilon: float
+    score: int
+    is_short: bool
+    rest: dpsel.ApproxDP
 
 
-def after_a_look(choice, privacy, sets: dict, key: bytes) -> tuple:
+def look_at(choice, privacy, sets: dict, limit: int, key: bytes) -> Looked:
+    """The look at what Matching fills; the core rounds its budget and the rate of its noise down."""
+    epsilon = math.nextafter(choice.share * privacy.epsilon, 0)
+    rest = dpsel.ApproxDP(epsilon=math.nextafter(privacy.epsilon - epsilon, 0), delta=privacy.delta)
+    bounded = reference.bound(sets, filled.SEEN, key)
+    users = {user: set(items) for user, items in bounded.items()}
+    score = filled.score(users, matching.in_order(bounded, key), quota_of_a_look(rest, limit), filled.PERCENT)
+    most = filled.most_change(filled.PERCENT, filled.SEEN)
+    noisy = score + filled.noise(key, math.nextafter(epsilon / most, 0))
+    return Looked(epsilon, noisy, noisy >= math.ceil(1.5 * most / epsilon), rest)
+
+
+def quota_of_a_look(rest, limit: int) -> int:
+    """The slots of each item, for what a look leaves."""
+    (first, _), _ = shipped(SHORT, rest, limit)
+    return first["weighting"]["matching"]["quota"]
+
+
+def after_a_look(choice, privacy, sets: dict, limit: int, key: bytes) -> tuple:
     """The mechanism that a look chooses, and its budget."""
-    looked = look_at(choice, privacy, sets, key)
-    rest = dpsel.ApproxDP(epsilon=privacy.epsilon - looked.epsilon, delta=privacy.delta)
-    return (choice.short if looked.is_short else choice.long), rest
+    looked = look_at(choice, privacy, sets, limit, key)
+    return (SHORT if looked.is_short else choice.otherwise), looked.rest
 
 
 def decide(round_: dict, words: list[int], sums: dict, number: int, key: bytes) -> dict:

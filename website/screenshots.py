@@ -30,7 +30,7 @@ PAGES = (
     "understand/partition-selection/", "learn/limits/",
     "algorithms/steered/", "reference/functions/", "guide/choosing-parameters/", "reference/commands/",
     "accuracy/", "project/security/", "guide/counts/", "guide/sources/", "learn/larger-than-memory/",
-    "algorithms/counts/", "algorithms/by_length/", "guide/audit/", "guide/auditing-your-library/",
+    "algorithms/counts/", "algorithms/matching_or/", "guide/audit/", "guide/auditing-your-library/",
     "hand-over/", "hand-over/opendp/", "hand-over/pipelinedp/", "hand-over/scikit-learn/",
     "hand-over/hugging-face/",
 )  # fmt: skip

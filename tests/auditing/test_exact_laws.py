@@ -20,7 +20,7 @@ from dpsel.auditing._top_k import worst_of_top_k
 from false_alarm import ALPHA
 
 CASES = [case for case in _cases.every_case() if not case.control]
-SELECTIONS = [case for case in CASES if not case.is_top_k and case.name not in ("steered", "by-length")]
+SELECTIONS = [case for case in CASES if not case.is_top_k and case.name not in ("steered", "matching-or")]
 #: The laws of these two begin with a selection, and have tests of their own.
 TOP_K = [case for case in CASES if case.is_top_k and case.name not in ("discover", "select-and-count")]
 
@@ -74,14 +74,14 @@ def test_computed_laws_show_most_of_every_claim(case) -> None:
 @pytest.mark.long("an exact law of many rounds")
 def test_a_choice_needs_most_of_its_claim() -> None:
     """The law is that of the mechanism for few users, with what the look leaves."""
-    mechanism, privacy = dpsel.ByLength(), dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
+    mechanism, privacy = dpsel.MatchingOr(), dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
     needed = _run._law(mechanism, privacy, 10)
     assert 0.8 < needed.epsilon <= 1.0
     assert needed.delta <= privacy.delta
     rest = dpsel.ApproxDP(epsilon=1 - mechanism.share, delta=privacy.delta)
     chosen, alone = (
         selection_request(budget, 10, each).calibrate()["rounds"]
-        for budget, each in ((privacy, mechanism), (rest, mechanism.long))
+        for budget, each in ((privacy, mechanism), (rest, mechanism.otherwise))
     )
     scales = [[each["noise"]["sigma"] for each in rounds] for rounds in (chosen, alone)]
     assert scales[0] == pytest.approx(scales[1], rel=1e-12)

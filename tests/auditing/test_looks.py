@@ -38,11 +38,23 @@ def test_the_look_of_a_quantile_shows_a_good_part_of_its_cost() -> None:
 
 
 @pytest.mark.statistical
-def test_the_look_of_by_length_is_a_finding_of_its_own() -> None:
-    finding = _looks.audit_look(dpsel.ByLength(), "by-length", None, EFFORT, ALPHA)
+def test_the_look_of_matching_or_is_a_finding_of_its_own() -> None:
+    finding = _looks.audit_look(dpsel.MatchingOr(), "matching-or", None, EFFORT, ALPHA)
     assert not finding.refuted
     assert 0.25 < finding.epsilon <= finding.claimed_epsilon == 1.0
-    assert "33" in finding.tables or "(1, 1)" in finding.tables
+    assert "(30, 30, " in finding.tables
+
+
+@pytest.mark.statistical
+@pytest.mark.long("thousands of calls for each of the two tables")
+def test_the_look_of_matching_or_needs_four_fifths_of_its_claim() -> None:
+    """The epsilon of the look is 2."""
+    choice, privacy = dpsel.MatchingOr(dpsel.CountLaplace(), 0.5), dpsel.ApproxDP(epsilon=4.0, delta=0.02)
+    tables = _looks.worst_of_score(choice, privacy)[:1]
+    effort = Effort(screen=600, climbs=0, test=12_000, tested=0)
+    sampler = _looks.LookSampler(choice, privacy, 30)
+    shown = falsify(sampler, tables, Claim(1.6, 0.0), effort, alpha=ALPHA, random=Random(1))
+    assert 1.6 < shown.epsilon <= 2.0
 
 
 def test_a_bound_with_few_false_alarms_rests_on_a_frequent_event() -> None:
@@ -71,15 +83,19 @@ def test_delta_is_estimated_with_both_deviations() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("limit", [dpsel.Quantile(0.5, share=0.5, most=3), 1], ids=["quantile", "by_length"])
-def test_a_look_that_takes_twice_as_much_is_refuted(limit) -> None:
+@pytest.mark.parametrize("looking", ["quantile", "matching_or"])
+def test_a_look_that_takes_twice_as_much_is_refuted(looking) -> None:
     """The claim is half of what the look costs."""
-    mechanism = dpsel.CountGaussian() if limit != 1 else dpsel.ByLength(share=0.5)
-    sampler = _looks.LookSampler(mechanism, dpsel.ApproxDP(epsilon=4.0, delta=0.02), limit)
+    privacy, choice = dpsel.ApproxDP(epsilon=4.0, delta=0.02), dpsel.MatchingOr(share=0.5)
+    if looking == "quantile":
+        limit = dpsel.Quantile(0.5, share=0.5, most=3)
+        sampler, tables = _looks.LookSampler(dpsel.CountGaussian(), privacy, limit), [((1,), (1, 1))]
+    else:
+        sampler, tables = _looks.LookSampler(choice, privacy, 30), _looks.worst_of_score(choice, privacy)[:1]
     # Bounds of 1.4 to 1.7 in 60 runs.
     effort = Effort(screen=1_200, climbs=0, test=2_000, tested=0)
     shown = falsify(
-        sampler, [((1,), (1, 1))], Claim(1.0, 0.0), effort, alpha=ALPHA, random=Random(1)
+        sampler, tables, Claim(1.0, 0.0), effort, alpha=ALPHA, random=Random(1)
     )  # fmt: skip
     assert shown.epsilon > 1.0
 
@@ -88,7 +104,7 @@ def test_every_class_of_a_look_is_attacked() -> None:
     """The numbers are read in the order that the core gives them."""
     limit = _looks.with_share(dpsel.Quantile(0.5))
     for most, users in ((1, 0), (2, 1), (3, 2), (5, 3), (9, 3)):
-        assert _looks.LookSampler(dpsel.CountGaussian(), PRIVACY, limit)._class_of(most) == users
+        assert _looks._class_of(most) == users
     usual = dpsel.ApproxDP(epsilon=2.0, delta=1e-6)
     release = dpsel.select_partitions(
         [(1, 1)], privacy=usual, max_items_per_user=limit, mechanism=dpsel.CountGaussian()

@@ -298,7 +298,7 @@ def test_a_least_number_of_users_and_a_look_go_with_counts() -> None:
     arguments = {"privacy": dpsel.ApproxDP(epsilon=8.0, delta=1e-4), "max_items_per_user": 3, "counts": 0.3}
     for options in (
         {"min_users": 20},
-        {"mechanism": dpsel.ByLength(dpsel.Matching(), dpsel.Steered())},
+        {"mechanism": dpsel.MatchingOr(dpsel.Steered())},
     ):
         release = select(table(data), key=None, **options, **arguments)
         assert len(release) == 3

@@ -222,7 +222,7 @@ def test_public_items_share_the_norm_and_excluded_ones_do_not() -> None:
     "options",
     [
         {"min_users": 20},
-        {"mechanism": dpsel.ByLength(dpsel.Matching(), dpsel.Steered())},
+        {"mechanism": dpsel.MatchingOr(dpsel.Steered())},
         {"max_items_per_user": dpsel.Quantile(0.9)},
         {"mechanism": dpsel.UnitGreedy()},
     ],

@@ -155,7 +155,7 @@ def test_a_release_of_something_has_the_report_of_nothing(case) -> None:
 
 
 def without_look(release) -> dict:
-    """The report but for what a look may show, and what follows from that; see `test_by_length.py`."""
+    """The report but for what a look may show, and what follows from that; see `test_matching_or.py`."""
     report = report_of(release)
     after_a_look = ("look", "calibration", "fingerprint") if "look" in report else ()
     return {name: value for name, value in report.items() if name not in after_a_look}
@@ -177,9 +177,9 @@ def test_the_report_has_no_unknown_field(case) -> None:
         "key",
         "fingerprint",
     }
-    looks = isinstance(case.mechanism, dpsel.ByLength)
+    looks = isinstance(case.mechanism, dpsel.MatchingOr)
     assert report.keys() <= known | ({"look"} if looks else set())
-    assert not looks or report["look"].keys() == {"epsilon", "users", "margin", "lists", "rest"}
+    assert not looks or report["look"].keys() == {"epsilon", "score", "margin", "lists", "rest"}
     assert report["request"].keys() == {
         "columns",
         "privacy",

@@ -193,7 +193,7 @@ def test_auto_takes_no_second_look() -> None:
     assert "limit" in release.report["look"]
     assert dpsel.check(release).ok
     with pytest.raises(InvalidParameterError, match="both look at the data first"):
-        released([(1, 1)], mechanism=dpsel.ByLength())
+        released([(1, 1)], mechanism=dpsel.MatchingOr())
 
 
 def test_a_plan_has_a_row_for_each_limit() -> None:

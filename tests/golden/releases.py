@@ -62,6 +62,7 @@ MORE_SELECTIONS = {
     "sips-curve-default": (dpsel.Sips(release="curve"), WITHOUT),
     "steered-default": (dpsel.Steered(), BOTH),
     "steered-reach-default": (dpsel.Steered(reach=3), BOTH),
+    "matching-or-default": (dpsel.MatchingOr(), WITHOUT),
     "mad-default": (dpsel.Mad(), WITHOUT),
     "mad2r-default": (dpsel.Mad2R(), WITHOUT),
     "policy_laplace-default": (dpsel.PolicyLaplace(), WITH),

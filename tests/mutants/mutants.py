@@ -17,7 +17,7 @@ GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
 MATCHING = "tests/conformance/test_matching.py"
 MAD2R = "tests/conformance/test_mad2r.py"
-BY_LENGTH = "tests/conformance/test_by_length.py"
+MATCHING_OR = "tests/conformance/test_matching_or.py"
 QUANTILE = "tests/conformance/test_quantile.py"
 CURVE_RELEASES = CURVES + "::test_releases_are_those_of_the_table"
 POLICY_CURVES = "tests/conformance/test_curves_on_policies.py"
@@ -1740,46 +1740,102 @@ MUTANTS = [
     ),
     Mutant(
         "a look that costs nothing",
-        CORE + "mechanisms/by_length/mod.rs",
+        CORE + "mechanisms/matching_or/mod.rs",
         "let rest = sub_down(epsilon, look);",
         "let rest = epsilon;",
-        ("cargo:the_parts_add_up", BY_LENGTH),
+        ("cargo:the_parts_add_up", MATCHING_OR),
     ),
     Mutant(
         "the whole budget for long lists after a look",
         CORE + "task/select/looks.rs",
-        "mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone()",
-        "mechanism: choice.for_lists(lists).clone(), "
-        "privacy: if lists == Lists::Short { privacy } else { self.privacy }, ..self.clone()",
-        (BY_LENGTH,),
+        "        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })",
+        "        let privacy = if lists == Lists::Short { privacy } else { self.privacy };\n"
+        "        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })",
+        (MATCHING_OR,),
+    ),
+    Mutant(
+        "a look with noise for half of the holders",
+        CORE + "mechanisms/matching_or/mod.rs",
+        "const CHANGE: u32 = 2 * PERCENT * SEEN;",
+        "const CHANGE: u32 = PERCENT * SEEN;",
+        ("cargo:noise_is_for_all", MATCHING_OR),
+    ),
+    Mutant(
+        "a look at more items than its noise is for",
+        CORE + "mechanisms/matching_or/mod.rs",
+        "seen: L0Bound::new(SEEN.into())?",
+        "seen: L0Bound::new((2 * SEEN).into())?",
+        ("cargo:noise_is_for_all", MATCHING_OR),
+    ),
+    Mutant(
+        "a look at the first places of a larger bounding",
+        CORE + "bounding/bounded.rs",
+        "*user.len as usize > self.bound && ",
+        "*user.len as usize > self.bound.saturating_mul(2) && ",
+        (MATCHING_OR,),
+    ),
+    Mutant(
+        "a choice that reads the rows in place of the noisy score",
+        CORE + "mechanisms/matching_or/mod.rs",
+        "noisy_score(score(slots), self.rate, key)",
+        "noisy_score(score(slots), self.rate, key).max(score(slots))",
+        (MATCHING_OR,),
+    ),
+    Mutant(
+        "holders of a look without an end",
+        CORE + "weighting/matching/filled.rs",
+        ".clamp(0, 2 * quota)",
+        ".clamp(0, 3 * quota)",
+        ("cargo:items_count_from_half", MATCHING_OR),
+    ),
+    Mutant(
+        "a look at slots beyond the quota",
+        CORE + "weighting/matching/filled.rs",
+        "let quotas = Self { most: self.quota, ..self };",
+        "let quotas = self;",
+        ("cargo:items_count_from_half",),
+    ),
+    Mutant(
+        "a look for numbers that it does not publish",
+        CORE + "task/select/looks.rs",
+        "Self { counts: None, rest: None, ..self.chosen(choice, Lists::Short)? }",
+        "self.chosen(choice, Lists::Short)?",
+        (MATCHING_OR,),
+    ),
+    Mutant(
+        "levels after a look",
+        CORE + "task/select/looks.rs",
+        "chooses && self.columns.levels.is_some()",
+        "chooses && false",
+        (MATCHING_OR,),
     ),
     Mutant(
         "a user who counts twice in a look",
         CORE + "look/mod.rs",
         "[sizes.partition_point(|size| *size < items)] += 1;",
         "[sizes.partition_point(|size| *size < items)] += 2;",
-        ("cargo:look::", BY_LENGTH),
+        ("cargo:look::", QUANTILE),
     ),
     Mutant(
         "a look with half of its noise",
         CORE + "look/mod.rs",
         "geometric(rate, bits) - geometric(rate, bits)",
         "geometric(2.0 * rate, bits) - geometric(2.0 * rate, bits)",
-        ("cargo:look::", BY_LENGTH),
+        ("cargo:look::", QUANTILE, MATCHING_OR),
     ),
     Mutant(
         "two numbers of a look with the same noise",
         CORE + "look/mod.rs",
         "Coins::new(key, purpose, class)",
         "Coins::new(key, purpose, class / 2)",
-        ("cargo:look::", BY_LENGTH),
+        ("cargo:look::", QUANTILE),
     ),
     Mutant(
         "users without items in a look",
         CORE + "look/mod.rs",
         ".filter(|items| *items > 0)",
         ".filter(|items| *items < u32::MAX)",
-        (BY_LENGTH,),
+        (QUANTILE,),
     ),
     Mutant(
         "a limit from the data that costs nothing",
@@ -1948,7 +2004,7 @@ MUTANTS = [
         CORE + "task/calibration.rs",
         "if *look != expected.look {",
         "if look.is_none() != expected.look.is_none() {",
-        (BY_LENGTH,),
+        (MATCHING_OR,),
     ),
     Mutant(
         "a ranking that costs nothing",
@@ -2302,7 +2358,7 @@ MUTANTS = [
     ),
     Mutant(
         "one item with twice delta",
-        CORE + "mechanisms/one_item/mod.rs",
+        CORE + "mechanisms/published/one_item/mod.rs",
         "Rule::Curve(l1_curve(epsilon, delta, UNIT)?)",
         "Rule::Curve(l1_curve(epsilon, delta * 2.0, UNIT)?)",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
@@ -3197,9 +3253,9 @@ MUTANTS = [
     ),
     Mutant(
         "auto takes what the disk refuses",
-        "python/dpsel/_request/_auto.py",
-        "privacy.epsilon >= _LOOK_FROM and in_memory:",
-        "privacy.epsilon >= _LOOK_FROM:",
+        "python/dpsel/_request/_selection.py",
+        "quantile is None and tree is None and not beyond_memory",
+        "quantile is None and tree is None",
         ("tests/test_sentences.py",),
     ),
     Mutant(

@@ -1,10 +1,14 @@
-"""The number of a look at what Matching fills, in the plainest form there is: docs/algorithms/look.md."""
+"""The number of a look at what Matching fills, in its plainest form: docs/algorithms/matching_or.md."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from . import matching
+from . import matching, prf
+
+LOOK = 13
+#: The most items of a user that a look sees, whatever the limit, and the percentage of the score.
+SEEN, PERCENT = 30, 50
 
 
 def beyond_half(users: dict, order: list, quota: int, most: int) -> int:
@@ -27,3 +31,9 @@ def score(users: dict, order: list, quota: int, percent: int) -> int:
 def most_change(percent: int, limit: int) -> int:
     """How much a user of at most that many kept items changes the score."""
     return max(400, 2 * percent * limit)
+
+
+def noise(key: bytes, rate: float) -> int:
+    """The noise of a score."""
+    word = prf.aes(prf.subkey(key, LOOK, 0), 0)
+    return matching.geometric(rate, word % 2**64) - matching.geometric(rate, word >> 64)

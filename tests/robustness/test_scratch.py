@@ -104,8 +104,10 @@ def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
 
 
 def test_a_comparison_is_that_of_memory(texts, tmp_path):
-    grid = {name: OPTIONS[name] for name in ("user", "item", "privacy", "max_items_per_user")}
+    grid = {name: OPTIONS[name] for name in ("user", "item", "privacy")}
     grid |= {
+        # From a limit of 10 on "auto" takes another mechanism with a folder.
+        "max_items_per_user": 9,
         "mechanisms": [dpsel.Sips(), dpsel.WeightedGaussian(), "auto"],
         "public_data": True,
         "seed": 3,
@@ -124,7 +126,7 @@ def test_a_comparison_leaves_out_what_needs_all_rows_in_memory(tmp_path):
     left_out = {row["mechanism"] for row in here.rows if row not in there.rows}
     # The look of the last one may choose the first.
     react = [dpsel.Matching, dpsel.PolicyLaplace, dpsel.PolicyGaussian, dpsel.GreedyFrequency]
-    react += [dpsel.UnitGreedy, dpsel.Mad, dpsel.Mad2R, dpsel.ByLength]
+    react += [dpsel.UnitGreedy, dpsel.Mad, dpsel.Mad2R, dpsel.MatchingOr]
     assert left_out == {repr(mechanism()) for mechanism in react}
 
 
@@ -319,7 +321,8 @@ def on_disk(monkeypatch, free: int, data: object, **options: object) -> tuple[li
 
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(), "auto"], ids=repr)
 def test_rows_beyond_half_of_the_free_memory_go_on_from_a_disk_by_themselves(mechanism, texts, monkeypatch):
-    options = {"mechanism": mechanism}
+    # From a limit of 10 on "auto" may take Matching, unless a folder is named.
+    options = {"mechanism": mechanism, "max_items_per_user": 9}
     here, there = (
         on_disk(monkeypatch, 16 << 30, texts, **options),
         on_disk(monkeypatch, 1 << 20, texts, **options),
@@ -385,7 +388,7 @@ REACTIVE = [
     dpsel.Matching(),
     dpsel.Mad(),
     dpsel.Mad2R(),
-    dpsel.ByLength(),
+    dpsel.MatchingOr(),
 ]
 
 

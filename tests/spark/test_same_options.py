@@ -53,8 +53,6 @@ OPTIONS = {
     ],
     "mechanism": [
         {"mechanism": "auto"},
-        {"mechanism": dpsel.ByLength(dpsel.Sips(), dpsel.Steered(rounds=4), size=4, percent=20)},
-        {"mechanism": dpsel.ByLength(dpsel.Steered(rounds=3), dpsel.Sips(), size=4, percent=99), **LISTS},
     ],
 }
 #: Keywords that have their own tests, here or in `test_same_release.py`. Spark refuses `levels=`.
@@ -152,7 +150,7 @@ def test_a_spark_dataframe_without_the_item_columns_is_no_list(spark, frame) -> 
         ({"public_items": [1], "exclude": [1]}, "must have no item in common"),
         ({"min_users": 0}, "min_users must be at least 1"),
         ({"min_users": 3, "mechanism": dpsel.Steered()}, "min_users"),
-        ({"max_items_per_user": dpsel.Quantile(0.5), "mechanism": dpsel.ByLength(dpsel.Sips())}, "both look"),
+        ({"max_items_per_user": dpsel.Quantile(0.5), "mechanism": dpsel.MatchingOr()}, "both look"),
     ],
     ids=str,
 )
@@ -232,7 +230,7 @@ def test_a_function_that_cannot_travel_is_refused_before_payment(spark, texts) -
 PROGRESS = [
     {"mechanism": dpsel.Sips()},
     {"mechanism": dpsel.Steered(rounds=4), "counts": 0.2},
-    {"mechanism": dpsel.ByLength(dpsel.CountLaplace(), dpsel.Steered(rounds=9), size=4, percent=99)},
+    {"mechanism": dpsel.Steered(rounds=9), "max_items_per_user": dpsel.Quantile(0.5)},
 ]
 
 
@@ -258,7 +256,7 @@ def test_progress_never_falls_and_is_complete_once(frame, monkeypatch, given, mo
         assert done.count(totals[-1]) == 1
     assert calls[0][0] == calls[1][0]
     assert len(calls[0]) > 3
-    if not isinstance(given["mechanism"], dpsel.ByLength):
+    if "max_items_per_user" not in given:
         assert calls[0] == calls[1]
 
 

@@ -82,7 +82,7 @@ def test_types(spark, local, kind, column) -> None:
         dpsel.Matching(screening=True),
         dpsel.Mad(),
         dpsel.Mad2R(),
-        dpsel.ByLength(),
+        dpsel.MatchingOr(),
     ],
     ids=repr,
 )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gc
+import math
 from itertools import product
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 import dpsel
 from dpsel._request._auto import reasons, resolve
 from dpsel.mechanisms import selection_mechanisms
+from dpsel.mechanisms._matching_or import SHORT
+from false_alarm import ALPHA
 from weak import WEAK
 
 pytestmark = WEAK
@@ -57,50 +61,55 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
 
 
 @pytest.mark.parametrize(
-    ("limit", "length", "taken"),
+    ("length", "taken"),
     [
-        (10, 3, "Matching(screening=True)"),
-        (10, 40, "Steered(rounds=30, reach=3)"),
-        (1, 1, "OneItem()"),
-        (1, 2, "Sips("),
+        (3, "Matching(screening=True): lists are short"),
+        (40, "Steered(rounds=30, reach=3): lists are not short"),
     ],
 )
-def test_a_look_chooses_by_the_lengths_of_lists(limit, length, taken) -> None:
-    # With so many users the noise of the look changes the answer with a probability below 1e-8.
-    users = 20_000 if length == 3 else 4_000
-    rows = [(user, item) for user in range(users) for item in range(length)]
+@pytest.mark.parametrize("limit", [10, 100])
+def test_a_look_tells_what_matching_fills(limit, length, taken) -> None:
+    """The score is far from its margin, in noise of a probability below 1e-8, on either side."""
+    users, items = (20_000, 4_000) if length == 3 else (4_000, 4_000)
+    rows = [(user, (7 * user + step) % items) for user in range(users) for step in range(length)]
     release = dpsel.select_partitions(
         rows, privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6), max_items_per_user=limit
     )
-    assert f"released by {taken}" in str(release)
-    assert ", chosen by a noisy look" in str(release)
+    assert f"released by {taken}, by a noisy look that cost 1 % of epsilon" in str(release)
     assert dpsel.check(release).ok
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("limit", [10, 1000])
-@pytest.mark.parametrize("users", [0, 1, 1000])
-def test_few_users_keep_the_usual_mechanism(limit, users) -> None:
-    """Noise would have to make 5,000 users of 1,000: a chance below 1e-50."""
-    for _ in range(10):
-        release = dpsel.select_partitions(
-            [(user, 1) for user in range(users)],
-            privacy=dpsel.ApproxDP(epsilon=3.0, delta=1e-6),
-            max_items_per_user=limit,
-        )
-        assert release.report["look"]["lists"] == "long"
+def test_without_rows_the_usual_mechanism_is_kept_but_for_noise(limit) -> None:
+    """A score of 0 reaches the margin with a probability of e^-1.5 / 2, which is 0.112."""
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6), "max_items_per_user": limit}
+    looks = [dpsel.select_partitions([], **arguments).report["look"]["lists"] for _ in range(400)]
+    assert stats.binomtest(looks.count("short"), 400, math.exp(-1.5) / 2).pvalue > ALPHA
 
 
-@pytest.mark.parametrize("limit", [1, 30])
-def test_on_a_cluster_nothing_looks(limit) -> None:
+def test_where_matching_may_not_run_nothing_looks(tmp_path) -> None:
     privacy = dpsel.ApproxDP(epsilon=4.0, delta=1e-6)
-    local, reason = resolve("auto", privacy, limit)
-    cluster, plain = resolve("auto", privacy, limit, may_look=False)
-    assert isinstance(local, dpsel.ByLength)
-    assert cluster == local.long
+    local, reason = resolve("auto", privacy, 30)
+    elsewhere, plain = resolve("auto", privacy, 30, may_look=False)
+    assert isinstance(local, dpsel.MatchingOr)
+    assert elsewhere == local.otherwise
     assert reason.startswith(plain)
     # A report says neither: both are what "auto" may have taken.
-    request = {"privacy": privacy.to_json(), "max_items_per_user": limit, "with_weights": False}
-    assert reasons(request) == [(local.to_json(), reason), (cluster.to_json(), plain)]
+    request = {"privacy": privacy.to_json(), "max_items_per_user": 30, "with_weights": False, "columns": {}}
+    assert reasons(request) == [(local.to_json(), reason), (elsewhere.to_json(), plain)]
+    assert reasons(request | {"columns": {"levels": "/"}}) == [(elsewhere.to_json(), plain)]
+    arguments = {"privacy": privacy, "max_items_per_user": 30}
+    releases = [
+        dpsel.select_partitions([(1, 2)], scratch=tmp_path, **arguments),
+        dpsel.select_partitions([(1, "a/b")], levels="/", **arguments),
+        dpsel.select_partitions([(1, 2)], with_weights=True, **arguments),
+    ]
+    for release in releases:
+        assert release.report["request"]["mechanism"] == dpsel.Steered(reach=3).to_json()
+        assert release.report["request"]["privacy"] == privacy.to_json()
+        assert "look" not in release.report
+        assert dpsel.check(release).ok
 
 
 def test_no_payment_is_kept() -> None:
@@ -133,7 +142,7 @@ def test_what_auto_can_choose_stands_apart_from_the_rest() -> None:
     for privacy in (*budgets, dpsel.ZCDP(rho=0.1, delta=1e-6)):
         for limit, weights, least in product((1, 20, 2000), (False, True), (1, 5)):
             answer, _ = resolve("auto", privacy, limit, with_weights=weights, min_users=least)
-            parts = (answer.short, answer.long) if isinstance(answer, dpsel.ByLength) else ()
+            parts = (SHORT, answer.otherwise) if isinstance(answer, dpsel.MatchingOr) else ()
             taken |= {each.name for each in (answer, *parts)}
     core = Path(__file__).resolve().parents[2] / "rust" / "core" / "src" / "mechanisms"
     for name, cls in selection_mechanisms().items():

@@ -172,8 +172,8 @@ def test_cards_are_saved_by_their_extension(tmp_path) -> None:
 
 
 def test_an_explanation_is_a_function_of_the_report() -> None:
-    none = dpsel.select_partitions([(1, "tea")], privacy=PRIVACY, max_items_per_user=100)
-    many = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=100)
+    none = dpsel.select_partitions([(1, "tea")], privacy=PRIVACY, max_items_per_user=9)
+    many = dpsel.select_partitions(ROWS, privacy=PRIVACY, max_items_per_user=9)
     assert dpsel.explain(none).rows == dpsel.explain(many).rows == dpsel.explain(none.report).rows
 
 
@@ -191,7 +191,9 @@ def test_what_it_says_is_what_plan_says() -> None:
 
 @pytest.mark.parametrize(("items", "ran"), [(1, "Matching"), (40, "Steered")])
 def test_card_and_explanation_are_about_the_mechanism_that_a_look_chose(items, ran) -> None:
-    rows = [(user, item) for user in range(20_000 if items == 1 else 300) for item in range(items)]
+    # Lists of one item fill 4,000 items; those of 40 have fewer users than items, of 40 holders each.
+    users, all_items = (20_000, 4_000) if items == 1 else (4_000, 4_000)
+    rows = [(user, (7 * user + step) % all_items) for user in range(users) for step in range(items)]
     privacy = dpsel.ApproxDP(epsilon=6.0, delta=1e-6)
     made = dpsel.select_partitions(rows, privacy=privacy, max_items_per_user=10)
     kept = 10 if ran == "Matching" else 30

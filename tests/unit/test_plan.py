@@ -67,7 +67,7 @@ def test_users_of_more_items_than_a_row_keeps_contribute_as_many_as_it_keeps():
     assert {row["items_per_user"] for row in plan.rows} == {100}
 
 
-PARTS = [dpsel.Steered(reach=3), dpsel.Sips(), dpsel.CountGaussian(), dpsel.Mad(), dpsel.ByLength()]
+PARTS = [dpsel.Steered(reach=3), dpsel.Sips(), dpsel.CountGaussian(), dpsel.Mad(), dpsel.MatchingOr()]
 
 
 @pytest.mark.parametrize("mechanism", PARTS, ids=repr)
@@ -147,7 +147,9 @@ def test_fewer_items_per_user_need_fewer_users():
 def test_texts_and_frames():
     plan = dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, 10], users=[50])
     lines = str(plan).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 6
+    assert "a noisy look" in lines[-2]
+    assert "worst case" in lines[-1]
     assert lines[0].split("  ")[0] == "mechanism"
     assert "users for 95%" in lines[0]
     assert "keep at 50" in lines[0]
@@ -206,13 +208,14 @@ def test_plan_shows_the_price_of_weights(limit):
     """With weights ``auto`` plans what a call with weights runs.
 
     An item never needs fewer users then, but for a limit of 1: without weights, users keep several items.
+    From 10 on there is a look without weights, which costs one per cent of epsilon.
     """
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
     arguments = {"privacy": privacy, "max_items_per_user": limit}
     without, priced = (dpsel.plan(with_weights=flag, **arguments).rows[0] for flag in (False, True))
     release = dpsel.select_partitions([(1, 2)], with_weights=True, **arguments)
     assert priced["rounds"] == release.report.rounds
-    assert (priced["users_for_95"] >= without["users_for_95"]) is (limit > 1)
-    assert (priced["mechanism"] != without["mechanism"]) is (limit == 1)
+    assert (1.02 * priced["users_for_95"] > without["users_for_95"]) is (limit > 1)
+    assert (priced["mechanism"] != without["mechanism"]) is (limit == 1 or limit >= 10)
     with pytest.raises(InvalidParameterError, match="with_weights=True asks for noisy weights"):
         dpsel.plan(mechanisms=dpsel.Mad(), with_weights=True, **arguments)

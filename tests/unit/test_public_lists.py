@@ -43,12 +43,14 @@ def test_an_excluded_item_might_as_well_never_have_been_there(case) -> None:
 
 @pytest.mark.parametrize("option", ["exclude", "public_items"])
 def test_a_look_does_not_see_listed_items(option) -> None:
-    """Otherwise a stop word that everybody has would make every list one item longer."""
-    rows = [(user, user % 60 if user % 3 else user % 500) for user in range(4_000)]
-    arguments = {"privacy": dpsel.ApproxDP(epsilon=6.0, delta=1e-6), "max_items_per_user": 1}
+    """Otherwise a stop word that everybody has would be filled and held as well."""
+    rows = [(user, user % 1_500) for user in range(12_000)]
+    arguments = {"privacy": dpsel.ApproxDP(epsilon=6.0, delta=1e-6), "max_items_per_user": 10}
     arguments["mechanism"] = "auto"
     without = select(table(rows), **arguments)
-    listed = select(table([*rows, *((user, 999) for user in range(4_100))]), **{option: [999]}, **arguments)
+    listed = select(
+        table([*rows, *((user, 9_999) for user in range(12_100))]), **{option: [9_999]}, **arguments
+    )
     assert report_of(listed)["look"] == report_of(without)["look"]
     assert report_of(without)["look"]["lists"] == "short"
     released = (

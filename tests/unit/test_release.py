@@ -19,13 +19,11 @@ LARGE_EPSILON = dpsel.ApproxDP(epsilon=1.6, delta=1e-6)
 STEERED = {"name": "steered", "rounds": 30, "reach": 3}
 COUNTS = {"name": "count_laplace"}
 SIPS = {"name": "sips", "rounds": 3, "ratio": 0.2, "release": "curve"}
-ONE_ITEM, MATCHING = {"name": "one_item"}, {"name": "matching", "screening": True}
-LOOK_AT_ONE = {"name": "by_length", "short": ONE_ITEM, "long": SIPS, "size": 1, "percent": 75, "share": 0.005}
 
 
-def a_look(long: dict) -> dict:
+def a_look(otherwise: dict) -> dict:
     """A look at short lists, as it stands in reports."""
-    return {"name": "by_length", "short": MATCHING, "long": long, "size": 32, "percent": 2, "share": 0.01}
+    return {"name": "matching_or", "otherwise": otherwise, "share": 0.01}
 
 
 #: How the differences begin that a check never leaves out here.
@@ -148,7 +146,8 @@ def test_repr_and_html(release):
 
 def test_html_shows_the_first_items_only():
     rows = [(user, f"item {item:02}") for user in range(300) for item in range(25)]
-    page = dpsel.select_partitions(rows, privacy=PRIVACY, max_items_per_user=25)._repr_html_()
+    arguments = {"max_items_per_user": 25, "mechanism": dpsel.Steered()}
+    page = dpsel.select_partitions(rows, privacy=PRIVACY, **arguments)._repr_html_()
     assert "item 09" in page
     assert "item 10" not in page
     assert "and 15 more" in page
@@ -226,14 +225,17 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
     [
         (1, {}, STEERED),
         (2, {}, STEERED),
-        (1000, {}, STEERED),
-        (1001, {}, {"name": "steered", "rounds": 30}),
-        (10_000_000, {}, {"name": "steered", "rounds": 30}),
-        (1, {"privacy": LARGE_EPSILON}, LOOK_AT_ONE),
-        (10, {"privacy": LARGE_EPSILON}, STEERED),
-        (10, {"privacy": dpsel.ApproxDP(epsilon=2.999, delta=1e-6)}, STEERED),
-        (10, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, a_look(STEERED)),
+        (9, {}, STEERED),
+        (10, {}, a_look(STEERED)),
+        (1000, {}, a_look(STEERED)),
+        (1001, {}, a_look({"name": "steered", "rounds": 30})),
+        (10_000_000, {}, a_look({"name": "steered", "rounds": 30})),
+        (1, {"privacy": LARGE_EPSILON}, SIPS),
+        (10, {"privacy": dpsel.ApproxDP(epsilon=0.499, delta=1e-6)}, STEERED),
+        (10, {"privacy": dpsel.ApproxDP(epsilon=0.5, delta=1e-6)}, a_look(STEERED)),
         (10, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6), "with_weights": True}, STEERED),
+        (10, {"min_users": 2}, {"name": "count_gaussian"}),
+        (dpsel.Quantile(0.5, most=10), {}, STEERED),
         (9, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, STEERED),
         (
             1001,
@@ -244,7 +246,7 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
         (1, {"privacy": dpsel.ApproxDP(epsilon=10.001, delta=1e-6)}, SIPS),
         (2, {"privacy": LARGE_EPSILON}, STEERED),
         (1, {"privacy": dpsel.ApproxDP(epsilon=1.5, delta=1e-6)}, STEERED),
-        (1, {"privacy": dpsel.ApproxDP(epsilon=1.501, delta=1e-6)}, LOOK_AT_ONE),
+        (1, {"privacy": dpsel.ApproxDP(epsilon=1.501, delta=1e-6)}, SIPS),
         (1, {"privacy": dpsel.ApproxDP(epsilon=0.01, delta=1e-6)}, STEERED),
         (19, {"privacy": dpsel.ApproxDP(epsilon=19.0, delta=1e-12)}, STEERED),
         (20, {"privacy": dpsel.ApproxDP(epsilon=11.0, delta=1e-6)}, STEERED),

@@ -123,7 +123,7 @@ def test_hardly_any_noise_leaves_the_numbers() -> None:
         {"counts": dpsel.Counts(share=0.3, count="rows", max_rows_per_item=3)},
         {"public_items": ["item 1", "nobody's"]},
         {"mechanism": dpsel.UnitGreedy()},
-        {"mechanism": dpsel.ByLength(dpsel.Matching(), dpsel.Steered())},
+        {"mechanism": dpsel.MatchingOr(dpsel.Steered())},
         {"max_items_per_user": dpsel.Quantile(0.9)},
         {"min_users": 30},
     ],

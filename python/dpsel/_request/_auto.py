@@ -11,16 +11,15 @@ from dpsel.accounting import ApproxDP, counts_of_json, rest_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
 from dpsel.mechanisms import (
-    ByLength,
     CountGaussian,
     CountLaplace,
-    Matching,
-    OneItem,
+    MatchingOr,
     SelectionMechanism,
     Sips,
     Steered,
     selection_mechanisms,
 )
+from dpsel.mechanisms._matching_or import SHORT
 
 if TYPE_CHECKING:
     from dpsel.accounting import Counts, Privacy, Rest
@@ -35,15 +34,14 @@ def resolve(
     *,
     with_weights: bool = False,
     may_look: bool = True,
-    in_memory: bool = True,
     min_users: int = 1,
     counts: Counts | None = None,
     rest: Rest | None = None,
 ) -> tuple[SelectionMechanism, str | None]:
     """Return the mechanism and, if it was chosen here, the reason as a sentence for the report.
 
-    ``"auto"`` depends on public parameters only. No mechanism looks at the data first if the limit comes
-    from the data already. Where rows may exceed the memory, none may take `Matching`.
+    ``"auto"`` depends on public parameters only. Nothing may look at the data first if the limit comes from
+    the data already, for nodes of a tree, and where rows may exceed the memory, which `Matching` needs.
     """
     if (own := given(mechanism, selection_mechanisms(), "a mechanism")) is not None:
         return own, None
@@ -61,7 +59,6 @@ def resolve(
         numbers,
         max_items_per_user,
         may_look=may_look,
-        in_memory=in_memory,
         with_weights=with_weights,
         counts=counts,
         rest=rest,
@@ -74,22 +71,19 @@ def _chosen_once(
     limit: int,
     *,
     may_look: bool,
-    in_memory: bool,
     with_weights: bool,
     counts: Counts | None,
     rest: Rest | None,
 ) -> tuple[SelectionMechanism, str]:
     privacy = of_json(dict(numbers))
     usual, reason = _choose(privacy, limit, with_weights=with_weights, counts=counts, rest=rest)
-    looks = may_look and not with_weights
-    looking = _with_a_look(usual, privacy, limit, in_memory=in_memory) if looks else None
-    if looking is None or not _is_possible(
-        looking, privacy, limit, with_weights=False, counts=counts, rest=rest
-    ):
+    if not may_look or with_weights or not _is_worth_a_look(privacy, limit):
         return usual, reason
-    few = f"at most {looking.percent} per cent of the users have more than {looking.size}"
-    look = f"a noisy look for {looking.share:.1%} of epsilon takes {looking.short!r} where {few}"
-    return looking, f"{reason}; {look} {'item' if looking.size == 1 else 'items'}"
+    looking = MatchingOr(otherwise=usual)
+    if not _is_possible(looking, privacy, limit, with_weights=False, counts=counts, rest=rest):
+        return usual, reason
+    short = f"a noisy look, which costs {looking.share:.0%} of epsilon, takes {SHORT!r} where lists are short"
+    return looking, f"{reason}; {short}"
 
 
 def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
@@ -108,9 +102,13 @@ def reasons(request: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
             counts=counts_of_json(request),
             rest=rest_of_json(request),
         )
-        for may_look in ((False,) if "quantile" in request else (True, False))
+        for may_look in ((False,) if _never_looks(request) else (True, False))
     ]
     return [(mechanism.to_json(), reason) for mechanism, reason in answers if reason is not None]
+
+
+def _never_looks(request: dict[str, Any]) -> bool:
+    return "quantile" in request or "levels" in request["columns"]
 
 
 #: What `Steered` keeps of a user, in multiples of the limit: as many items as three rounds of `Sips` touch.
@@ -120,30 +118,18 @@ _MOST_WITH_REACH: Final = 1_000
 #: For one item per user and a larger epsilon, curves are chosen before `Steered`. Decision note 0008 has the
 #: comparisons.
 _CURVES_ABOVE: Final = 1.5
-#: Beyond this epsilon looks were not compared.
+#: Looks were compared for these epsilons; with less of it they tell little.
+_LOOK_FROM: Final = 0.5
 _LOOK_UP_TO: Final = 10.0
-
-#: A look at the lengths of lists pays for these epsilons, and for one item per user from `_CURVES_ABOVE` on.
-_LOOK_FROM: Final = 3.0
 #: Below this limit the mechanism for short lists is not better on short lists.
 _LOOK_AT: Final = 10
-#: One item per user: what is best for users who own one item is also better if so many per cent own more.
-_OWN_MORE: Final = 75
-#: The part of epsilon of that look. A question about so many users needs less of it.
-_SHARE_FOR_ONE: Final = 0.005
 
 
-def _with_a_look(
-    usual: SelectionMechanism, privacy: Privacy, limit: int, *, in_memory: bool
-) -> ByLength | None:
-    """Return a look that keeps the usual mechanism for long lists, if one pays (decision note 0008)."""
-    if not isinstance(privacy, ApproxDP) or privacy.epsilon > _LOOK_UP_TO:
-        return None
-    if limit == 1 and privacy.epsilon > _CURVES_ABOVE:
-        return ByLength(short=OneItem(), long=usual, size=1, percent=_OWN_MORE, share=_SHARE_FOR_ONE)
-    if limit >= _LOOK_AT and privacy.epsilon >= _LOOK_FROM and in_memory:
-        return ByLength(short=Matching(screening=True), long=usual)
-    return None
+def _is_worth_a_look(privacy: Privacy, limit: int) -> bool:
+    """Return whether a look for short lists pays (decision note 0008)."""
+    if not isinstance(privacy, ApproxDP) or limit < _LOOK_AT:
+        return False
+    return _LOOK_FROM <= privacy.epsilon <= _LOOK_UP_TO
 
 
 def _choose(

@@ -50,13 +50,13 @@ def request_of_selection(
     weights = as_flag("with_weights", with_weights)
     least = as_count("min_users", at_least_one("min_users", min_users))
     asked, of_rest = checked_counts(counts), checked_rest(rest)
+    words, tree = ngrams_of(ngrams, tokenizer), levels_of(levels, tokenizer)
     chosen, reason = resolve(
         mechanism,
         privacy,
         limit,
         with_weights=weights,
-        may_look=quantile is None,
-        in_memory=not beyond_memory,
+        may_look=quantile is None and tree is None and not beyond_memory,
         min_users=least,
         counts=asked,
         rest=of_rest,
@@ -66,8 +66,8 @@ def request_of_selection(
         limit,
         chosen,
         columns=columns,
-        ngrams=ngrams_of(ngrams, tokenizer),
-        levels=levels_of(levels, tokenizer),
+        ngrams=words,
+        levels=tree,
         with_weights=weights,
         min_users=least,
         counts=asked,

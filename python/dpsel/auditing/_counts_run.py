@@ -12,7 +12,7 @@ from dpsel.auditing._published_scores import worst_of_scored
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._shown import claim_of, exact, sampled
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import ByLength, CountGaussian, CountLaplace, Steered
+from dpsel.mechanisms import CountGaussian, CountLaplace, MatchingOr, Steered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,9 +75,9 @@ def law_with_numbers(
     mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts
 ) -> Needed | None:
     """Return what the law of items and numbers needs; of a choice, that of what it chooses for few users."""
-    if isinstance(mechanism, ByLength):
+    if isinstance(mechanism, MatchingOr):
         rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
-        return law_with_numbers(mechanism.long, rest, bound, counts)
+        return law_with_numbers(mechanism.otherwise, rest, bound, counts)
     law = worst_of_scored if is_scored(mechanism) else worst_of_selection
     return law(mechanism, privacy, bound, counts)
 

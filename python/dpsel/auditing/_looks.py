@@ -1,6 +1,7 @@
-"""The audit of a look at the data: the noisy numbers of users that ``Quantile`` and ``ByLength`` show.
+"""The audit of a look at the data: the noisy numbers that ``Quantile`` and ``MatchingOr`` show.
 
-One user is in one of the numbers. The attack goes by the number of its class, on tables of few users.
+Of a quantile one user is in one of the numbers of users. The attack goes by the number of its class, on
+tables of few users. Of a choice the attack goes by the score, on tables in which one user changes it most.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsel._request import selection_request
 from dpsel.accounting import ApproxDP, Quantile
 from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._events import Samples
 from dpsel.auditing._search import Claim, falsify
 from dpsel.auditing._shown import sampled
-from dpsel.mechanisms import ByLength, CountGaussian
+from dpsel.mechanisms import CountGaussian, MatchingOr
+from dpsel.mechanisms._matching_or import SHORT
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -36,6 +39,11 @@ _SEED: Final = 1
 #: What numbers are cut off to; the true ones are 0 to 2.
 _LEAST: Final = -1
 _LARGEST: Final = 3
+#: The items of each user where a score is attacked, and the change of the score by one user who has them.
+_ITEMS: Final = 30
+_CHANGE: Final = 100 * _ITEMS
+#: Scores are told apart by parts of the change.
+_PARTS: Final = 4
 
 #: The lengths of the lists of all users, without the added user and with it.
 Lengths = tuple[tuple[int, ...], tuple[int, ...]]
@@ -43,14 +51,14 @@ Lengths = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class LookSampler:
-    """Calls on users with lists of given lengths; an outcome is the number of users in one class."""
+    """Calls on users with lists of given lengths; an outcome is a number of users, or the score."""
 
     mechanism: SelectionMechanism
     privacy: ApproxDP
     limit: int | Quantile
 
     def draw(self, tables: Lengths, cost: int) -> Samples:
-        """Return outcomes of the class that the added user is in; the cost is in calls."""
+        """Return outcomes of what the added user changes; the cost is in calls."""
         added = tables[1][-1]
         without, with_user = (Counter(self._one(lengths, added) for _ in range(cost)) for lengths in tables)
         return Samples(without, with_user)
@@ -60,22 +68,31 @@ class LookSampler:
         release = select_partitions(
             rows, privacy=uncharged(self.privacy), max_items_per_user=self.limit, mechanism=self.mechanism
         )
-        numbers = release.report["look"]["users"]
-        number = numbers[self._class_of(added)]
+        look = release.report["look"]
+        if "score" in look:
+            # The added user makes it smaller.
+            return float(-look["score"] * _PARTS // _CHANGE)
+        number = look["users"][_class_of(added)]
         # All numbers beyond these tell the same.
         return float(min(max(number, _LEAST), _LARGEST))
 
-    def _class_of(self, length: int) -> int:
-        if isinstance(self.limit, Quantile):
-            # Up to 3 every length has a class, and the last one is of all longer lists.
-            return min(length, _MOST + 1) - 1
-        assert isinstance(self.mechanism, ByLength)  # noqa: S101 - the only one that looks
-        return int(length > self.mechanism.size)
+
+def _class_of(length: int) -> int:
+    """Return the class of a list: up to 3 every length has one, and the last one is of all longer lists."""
+    return min(length, _MOST + 1) - 1
 
 
 def with_share(limit: Quantile) -> Quantile:
     """Return the quantile with the share and the limits of an audit."""
     return Quantile(limit.quantile, share=_SHARE, most=_MOST)
+
+
+def worst_of_score(choice: MatchingOr, privacy: ApproxDP) -> list[Lengths]:
+    """Return tables of users who all have the same items: so many that they fill one and hold all."""
+    rest = replace(uncharged(privacy), epsilon=privacy.epsilon * (1 - choice.share))
+    first = selection_request(rest, _ITEMS, SHORT).calibrate()["rounds"][0]
+    quota = first["weighting"]["matching"]["quota"]
+    return [((_ITEMS,) * users, (_ITEMS,) * (users + 1)) for users in (quota, quota - 1)]
 
 
 def audit_look(subject: Any, name: str, privacy: ApproxDP | None, effort: Effort, alpha: float) -> Finding:
@@ -85,8 +102,8 @@ def audit_look(subject: Any, name: str, privacy: ApproxDP | None, effort: Effort
         sampler = LookSampler(CountGaussian(), budget, with_share(subject))
         lengths: list[Lengths] = [((1,), (1, 2)), ((1,), (1, 1)), ((1,), (1, _MOST + 2))]
     else:
-        sampler = LookSampler(replace(subject, share=_SHARE), budget, 1)
-        lengths = [((1,), (1, subject.size + 1)), ((1,), (1, 1))]
+        choice = replace(subject, share=_SHARE)
+        sampler, lengths = LookSampler(choice, budget, _ITEMS), worst_of_score(choice, budget)
     claim = Claim(_SHARE * budget.epsilon, 0.0)
     shown = falsify(
         sampler,

@@ -24,7 +24,7 @@ from dpsel.auditing._search import Effort, falsify
 from dpsel.auditing._shown import claim_of, exact, sampled
 from dpsel.auditing._top_k_run import audit_top_k
 from dpsel.exceptions import InvalidParameterError
-from dpsel.mechanisms import ByLength
+from dpsel.mechanisms import MatchingOr
 from dpsel.mechanisms._base import kept_items
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _audit_selection(
         yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
             yield from _at_another_claim(case)
-    if isinstance(case.mechanism, ByLength):
+    if isinstance(case.mechanism, MatchingOr):
         alpha /= 2
         yield audit_look(case.mechanism, case.name, privacy, kinds["draws"], alpha)
     attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
@@ -148,9 +148,9 @@ def _law(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed
     The tables of these laws have so few users that the look says otherwise with a probability which is no
     number of double precision above 0. What the look itself shows is left out; samples of it follow.
     """
-    if isinstance(mechanism, ByLength):
+    if isinstance(mechanism, MatchingOr):
         rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
-        found = _law(mechanism.long, rest, bound)
+        found = _law(mechanism.otherwise, rest, bound)
         return found and replace(found, tables=f"{found.tables}, few users")
     law = worst_of_scored if is_scored(mechanism) else worst_of_selection
     return law(mechanism, privacy, bound)

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING
 from dpsel.mechanisms import _base
 from dpsel.mechanisms._base import *  # noqa: F403 - the bases and the registries
 from dpsel.mechanisms._rounds import *  # noqa: F403 - every file names its mechanisms in __all__
-from dpsel.mechanisms._one_item import *  # noqa: F403
 from dpsel.mechanisms._counts import *  # noqa: F403
 from dpsel.mechanisms._matching import *  # noqa: F403
-from dpsel.mechanisms._by_length import *  # noqa: F403
+from dpsel.mechanisms._matching_or import *  # noqa: F403
 from dpsel.mechanisms.published import *  # noqa: F403
 from dpsel.mechanisms._exponential import *  # noqa: F403
 from dpsel.mechanisms._permute_flip import *  # noqa: F403

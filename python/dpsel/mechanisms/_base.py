@@ -178,7 +178,7 @@ def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
 
 def planned(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism that a plan without data is for: of two in a choice, the one for long lists."""
-    usual: Mechanism = getattr(mechanism, "long", mechanism)
+    usual: Mechanism = getattr(mechanism, "otherwise", mechanism)
     return usual
 
 

@@ -13,6 +13,7 @@ from dpsel._request import request_of_selection
 from dpsel._tables import Face, Tabular
 from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
+from dpsel.mechanisms._matching_or import SHORT, MatchingOr
 from dpsel.planning._kept import Holders
 from dpsel.release._look import look_half_width
 from dpsel.release._wording import counted, counted_column, readable
@@ -56,8 +57,8 @@ def plan(
     The keep probability is the probability of release of an item of a given number of users, each with
     ``items_per_user`` items. With several rounds it is the probability of a release in any of them, if
     nothing else is released before. Real releases are better, because released items leave the users' sets.
-    What a noisy look at the data will choose cannot be known: [`ByLength`][dpsel.ByLength] is planned as for
-    long lists.
+    What a noisy look at the data will choose cannot be known: [`MatchingOr`][dpsel.MatchingOr] is planned as
+    for long lists.
 
     Args:
         privacy: The guarantee.
@@ -197,7 +198,12 @@ class Plan(Tabular):
     def _face(self) -> Face:
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
-        lines = [_TYPICAL if self.typical else _WORST]
+        lines = [
+            f"a noisy look that costs {100 * share:.3g} % of epsilon takes {SHORT!r} where lists are short; "
+            "the table is for others"
+            for share in self._shares()
+        ]
+        lines.append(_TYPICAL if self.typical else _WORST)
         lines += [
             f"to find the limit costs epsilon = {epsilon:.4g}; the noisy numbers of users of each size are "
             f"within {half_width:,} with 95 %"
@@ -205,6 +211,11 @@ class Plan(Tabular):
         ]
         head, body = self._table()
         return Face(head=head, rows=body, below=lines)
+
+    def _shares(self) -> dict[float, None]:
+        """Return the parts of epsilon of looks that choose a mechanism, each once."""
+        mechanisms = (json.loads(row["request"])["mechanism"] for row in self._rows)
+        return dict.fromkeys(each["share"] for each in mechanisms if each["name"] == MatchingOr.name)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, ax: Any = None) -> Any:
         """Draw the keep probability against the number of users.

@@ -19,6 +19,7 @@ from dpsel.release._wording import (
     counted,
     describe_limit,
     describe_mechanism,
+    found_lists,
     items_kept,
     mechanism_as_code,
     notation,
@@ -199,7 +200,8 @@ class Card:
                 ("Limit", f"{found}; {limit_within(report).removeprefix('limit: ')}; in the same guarantee")
             )
         elif "look" in report:
-            lines.append(("After its noisy look", mechanism_as_code(chosen_mechanism(report))))
+            ran = mechanism_as_code(chosen_mechanism(report))
+            lines.append(("After its noisy look", f"{ran}: {found_lists(report)}"))
         if (kept := items_kept(report)) is not None:
             apart = (
                 " in what comes out; numbers have a limit of their own" if report.counts is not None else ""

@@ -12,6 +12,7 @@ from dpsel.release._wording import (
     describe_kept,
     describe_limit,
     describe_mechanism,
+    found_lists,
     has_guarantee,
     limit_of,
     mechanism_as_code,
@@ -51,11 +52,11 @@ def stamp(report: Mapping[str, Any]) -> str:
 
 def selector(report: Mapping[str, Any]) -> str:
     """Return the mechanism that selected, and what a look at the data chose."""
-    look = ", chosen by a noisy look at the lengths of lists" if "look" in report else ""
-    if (quantile := report["request"].get("quantile")) is not None:
-        look = f", limit {limit_of(report):,}: a noisy {quantile['quantile']:g} quantile"
-        look += " of users' numbers of items"
-    return f"{mechanism_as_code(chosen_mechanism(report))}{look}"
+    mechanism, request = mechanism_as_code(chosen_mechanism(report)), report["request"]
+    if (quantile := request.get("quantile")) is not None:
+        found = f"a noisy {quantile['quantile']:g} quantile of users' numbers of items"
+        return f"{mechanism}, limit {limit_of(report):,}: {found}"
+    return mechanism if "look" not in report else f"{mechanism}: {found_lists(report)}"
 
 
 def selection_lines(report: Mapping[str, Any]) -> list[str]:

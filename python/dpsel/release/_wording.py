@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.exceptions import ReportError
 from dpsel.mechanisms._base import class_name, is_usual
+from dpsel.mechanisms._matching_or import SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +21,7 @@ __all__ = [
     "describe_kept",
     "describe_limit",
     "describe_mechanism",
+    "found_lists",
     "has_guarantee",
     "limit_of",
     "mechanism_as_code",
@@ -138,7 +140,16 @@ def chosen_mechanism(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the mechanism of a report, or the one that its look at the data chose."""
     mechanism: dict[str, Any] = report["request"]["mechanism"]
     lists = report["look"].get("lists") if "look" in report else None
-    return mechanism if lists is None else mechanism[lists]
+    if lists is None:
+        return mechanism
+    return SHORT.to_json() if lists == "short" else dict(mechanism["otherwise"])
+
+
+def found_lists(report: Mapping[str, Any]) -> str:
+    """Return what a look found that chose the mechanism, and what it cost."""
+    lists = "short" if report["look"]["lists"] == "short" else "not short"
+    cost = 100 * report["request"]["mechanism"]["share"]
+    return f"lists are {lists}, by a noisy look that cost {cost:.3g} % of epsilon"
 
 
 def limit_of(report: Mapping[str, Any]) -> int | None:

@@ -70,7 +70,7 @@ def shape(release: Release | TopKRelease) -> dict[str, Any]:
 def check_shape(before: Release | TopKRelease, after: Release | TopKRelease) -> bool:
     """Raise if two releases have the same items, and something else tells them apart.
 
-    The noisy numbers of a look (`ByLength`) are released as the items are: they have to be the same as well.
+    The noisy number of a look (`MatchingOr`) is released as the items are: it has to be the same as well.
 
     Args:
         before: A release of some table.

@@ -75,6 +75,12 @@ impl BoundedContributions {
         (kept.collect(), vocabulary)
     }
 
+    /// All items of all users, to be bounded at another number.
+    #[must_use]
+    pub(crate) fn into_contributions(self) -> Contributions {
+        self.contributions
+    }
+
     /// Number of users.
     #[must_use]
     pub(crate) fn users(&self) -> usize {

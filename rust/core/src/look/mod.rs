@@ -1,7 +1,7 @@
-//! A look at the data before the mechanism: how many users have how many items, with noise.
+//! A look at the data before the mechanism: its numbers with noise, and how many users have how many items.
 //!
-//! Every user with items is in exactly one class, so one user more raises one count by 1. Theorems and proofs:
-//! `docs/algorithms/by_length.md` and `docs/algorithms/quantile.md`.
+//! Every user with items is in exactly one class, so one user more raises one count by 1. Theorem and proof:
+//! `docs/algorithms/quantile.md`. The score of what `Matching` fills is in `weighting` and `mechanisms`.
 
 mod quantile;
 
@@ -34,13 +34,21 @@ pub fn users_by_size(contributions: &Contributions, sizes: &[u32]) -> Vec<u64> {
 #[must_use]
 pub(crate) fn noisy_users(users: &[u64], rate: f64, key: &ReleaseKey, purpose: Purpose) -> Vec<i64> {
     let numbered = (0_u32..).zip(users);
-    numbered.map(|(class, users)| noisy(*users, rate, &mut Coins::new(key, purpose, class))).collect()
+    numbered
+        .map(|(class, users)| noisy((*users).into(), rate, &mut Coins::new(key, purpose, class)))
+        .collect()
 }
 
-/// A number of users with noise.
-fn noisy(users: u64, rate: f64, bits: &mut impl Bits) -> i64 {
+/// A score with noise of the same law.
+#[must_use]
+pub(crate) fn noisy_score(score: i64, rate: f64, key: &ReleaseKey) -> i64 {
+    noisy(score.into(), rate, &mut Coins::new(key, Purpose::Look, 0))
+}
+
+/// A number with noise.
+fn noisy(number: i128, rate: f64, bits: &mut impl Bits) -> i64 {
     let noise = geometric(rate, bits) - geometric(rate, bits);
-    let sum = i128::from(users).saturating_add(noise);
+    let sum = number.saturating_add(noise);
     // Otherwise: beyond the largest numbers, which then stand for all beyond them. That is post-processing.
     i64::try_from(sum).unwrap_or(if sum < 0 { i64::MIN } else { i64::MAX })
 }
@@ -61,7 +69,7 @@ mod tests {
     fn looked(lens: &[u64], rate: f64, key: &ReleaseKey) -> Vec<i64> {
         let rows: Vec<(u64, u64)> =
             (0..).zip(lens).flat_map(|(user, len)| (0..*len).map(move |item| (user, 7 * item))).collect();
-        noisy_users(&users_by_size(&contributions(&rows, key), &SIZES), rate, key, Purpose::Look)
+        noisy_users(&users_by_size(&contributions(&rows, key), &SIZES), rate, key, Purpose::Limit)
     }
 
     #[test]
@@ -98,7 +106,7 @@ mod tests {
     #[test]
     fn the_noise_falls_by_its_rate_in_both_directions() {
         const DRAWS: u32 = 60_000;
-        let (rate, mut coins) = (0.4_f64, Coins::new(&key(4), Purpose::Look, 9));
+        let (rate, mut coins) = (0.4_f64, Coins::new(&key(4), Purpose::Limit, 9));
         let found: Vec<i64> = (0..DRAWS).map(|_| noisy(1000, rate, &mut coins) - 1000).collect();
         let a = (-rate).exp();
         for value in -8..9_i32 {

@@ -5,15 +5,14 @@
 //! CONTRIBUTING walks through a new one.
 
 mod budget_split;
-mod by_length;
 mod by_name;
 mod count_gaussian;
 mod count_laplace;
 pub mod forecast;
 mod gaussian_part;
 mod matching;
+mod matching_or;
 mod mechanism;
-mod one_item;
 mod published;
 mod registry;
 mod shared;
@@ -21,16 +20,15 @@ mod sips;
 mod steered;
 
 pub(crate) use budget_split::blamed;
-pub use by_length::{ByLength, Lists, Looked};
 pub(crate) use by_name::mechanisms_by_name;
 pub use count_gaussian::CountGaussian;
 pub use count_laplace::CountLaplace;
 pub use gaussian_part::GaussianPart;
 pub use matching::Matching;
+pub use matching_or::{Lists, Looked, MatchingOr};
 pub use mechanism::{Mechanism, NoisyWeights, Properties, ReleaseStep};
-pub use one_item::OneItem;
 pub use published::{
-    GreedyCalibration, GreedyFrequency, Mad, Mad2R, PolicyGaussian, PolicyLaplace, UnitGreedy,
+    GreedyCalibration, GreedyFrequency, Mad, Mad2R, OneItem, PolicyGaussian, PolicyLaplace, UnitGreedy,
     WeightedGaussian, WeightedLaplace,
 };
 pub use registry::MechanismSpec;

@@ -1,7 +1,7 @@
 //! The list of mechanisms: the one place where a mechanism is registered.
 
-use super::Mechanism;
 use super::by_name::mechanisms_by_name;
+use super::{Lists, Mechanism};
 
 mechanisms_by_name! {
     /// A mechanism by name with its parameters, as it stands in requests and reports.
@@ -15,12 +15,12 @@ mechanisms_by_name! {
     "greedy_frequency" => GreedyFrequency,
     "unit_greedy" => UnitGreedy,
     "matching" => Matching,
+    "matching_or" => MatchingOr<MechanismSpec>,
     "sips" => Sips,
     "one_item" => OneItem,
     "mad" => Mad,
     "mad2r" => Mad2R,
     "steered" => Steered,
-    "by_length" => ByLength<MechanismSpec>,
 }
 
 impl MechanismSpec {
@@ -30,9 +30,18 @@ impl MechanismSpec {
         [Self::Steered(Steered { reach: 3, ..Steered::default() }), Self::Sips(Sips::default())]
     }
 
-    /// The two mechanisms and the rule, if a look at the data chooses the mechanism.
+    /// The mechanism that a choice takes for the lists that its look found.
     #[must_use]
-    pub fn choice(&self) -> Option<&ByLength<Self>> {
-        if let Self::ByLength(choice) = self { Some(choice) } else { None }
+    pub fn chosen(choice: &MatchingOr<Self>, lists: Lists) -> Self {
+        match lists {
+            Lists::Short => Self::Matching(MatchingOr::<Self>::SHORT),
+            Lists::Long => (*choice.otherwise).clone(),
+        }
+    }
+
+    /// The choice, if a look at the data chooses the mechanism.
+    #[must_use]
+    pub fn choice(&self) -> Option<&MatchingOr<Self>> {
+        if let Self::MatchingOr(choice) = self { Some(choice) } else { None }
     }
 }

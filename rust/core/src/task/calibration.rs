@@ -47,10 +47,10 @@ pub enum Look {
 }
 
 impl Look {
-    /// The noisy numbers of users that it showed.
-    fn users(&self) -> Vec<i64> {
+    /// The noisy numbers that it showed.
+    fn numbers(&self) -> Vec<i64> {
         match self {
-            Self::Lists(looked) => looked.users.to_vec(),
+            Self::Lists(looked) => vec![looked.score],
             Self::Limit(found) => found.users.clone(),
         }
     }
@@ -72,18 +72,18 @@ pub enum Enforced {
 }
 
 impl CalibratedSelect {
-    /// A selection with the rounds of its mechanism, or of the mechanism or limit that these noisy numbers of users choose.
+    /// A selection with the rounds of its mechanism, or of the mechanism or limit that these noisy numbers choose.
     ///
     /// `None` if there are numbers and nothing looks, or the other way round, or if their number is another one.
     ///
     /// # Errors
     /// As [`SelectRequest::calibrate`].
-    pub(super) fn after(request: SelectRequest, users: Option<Vec<i64>>) -> Result<Option<Self>> {
-        let (look, calibration) = match (request.mechanism.choice(), &request.quantile, users) {
+    pub(super) fn after(request: SelectRequest, numbers: Option<Vec<i64>>) -> Result<Option<Self>> {
+        let (look, calibration) = match (request.mechanism.choice(), &request.quantile, numbers) {
             (None, None, None) => (None, request.calibrate_once()?),
-            (Some(choice), None, Some(users)) => {
-                let Ok(users) = users.try_into() else { return Ok(None) };
-                let look = choice.looked(request.privacy, users)?;
+            (Some(choice), None, Some(numbers)) => {
+                let [score] = numbers[..] else { return Ok(None) };
+                let look = choice.looked(request.privacy, score)?;
                 let calibration = request.chosen(choice, look.lists)?.calibrate_once()?;
                 (Some(Look::Lists(look)), calibration)
             }
@@ -197,8 +197,8 @@ impl Enforced {
         match self {
             Self::Select(Calibrated { request, look, calibration, rest }) => {
                 let request = request.clone().validate()?;
-                let users = look.as_ref().map(Look::users);
-                let Some(expected) = CalibratedSelect::after(request, users)? else {
+                let numbers = look.as_ref().map(Look::numbers);
+                let Some(expected) = CalibratedSelect::after(request, numbers)? else {
                     return Ok(vec!["there is a look, or none, other than the request calls for".into()]);
                 };
                 let mut differences = calibration.differences(&expected.calibration);

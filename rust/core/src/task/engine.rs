@@ -1,7 +1,7 @@
 //! What a task asks of an engine. Every task is written once, over these questions.
 //!
 //! ```text
-//! Engine::read -> Held: users_by_size, users_per_item
+//! Engine::read -> Held: users_by_size, users_per_item, filled_slots
 //!                       released or counted -> ItemFacts: noisy_numbers, rest or users, names
 //! ```
 
@@ -9,6 +9,7 @@ use std::fmt;
 
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
+use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::random::Digest;
 use dpsel_rows::contributions::{ItemCode, Later, RowOrder};
 use dpsel_rows::ingest::{Columns, OpenSource, Source};
@@ -17,6 +18,7 @@ use dpsel_rows::runtime::Control;
 use super::job::JobSpec;
 use super::select::PublicLists;
 use crate::counting::{CountNoise, RestNoise, RestSums};
+use crate::weighting::{FilledSlots, Matching};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -143,6 +145,16 @@ pub trait Held<'e> {
     /// # Errors
     /// Those of the engine.
     fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>>;
+
+    /// What a matching fills where users keep at most so many items, and the rows again.
+    ///
+    /// # Errors
+    /// As [`Held::released`]; [`dpsel_exact::Error::Internal`] beyond memory, where no request asks for it.
+    fn filled_slots(
+        self: Box<Self>,
+        seen: L0Bound,
+        slots: Matching,
+    ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)>;
 
     /// How many items have how many users, as (users, items) in ascending order.
     ///

@@ -17,6 +17,7 @@ use crate::bounding::BoundedContributions;
 use crate::counting::{CountNoise, CountedItem, Holdings, RestNoise, RestSums};
 use crate::look::users_by_size;
 use crate::rounds::{Lowered, Released, select_rounds};
+use crate::weighting::{FilledSlots, Matching, filled_slots};
 
 const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
 
@@ -96,6 +97,18 @@ impl<'e> MemoryRows<'e> {
 impl<'e> Held<'e> for MemoryRows<'e> {
     fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>> {
         Ok(users_by_size(&self.contributions, sizes))
+    }
+
+    fn filled_slots(
+        self: Box<Self>,
+        seen: L0Bound,
+        slots: Matching,
+    ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)> {
+        let Self { contributions, kept, key, control } = *self;
+        let bounded = BoundedContributions::new(contributions, seen, key, control)?;
+        let found = filled_slots(&bounded, slots, key, control)?;
+        control.end_phase();
+        Ok((found, Box::new(Self { contributions: bounded.into_contributions(), kept, key, control })))
     }
 
     fn users_per_item(self: Box<Self>) -> Result<Vec<(u32, u64)>> {

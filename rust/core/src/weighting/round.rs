@@ -7,6 +7,7 @@ use dpsel_rows::runtime::Control;
 
 use super::histogram::WeightHistogram;
 use super::kind::Weighting;
+use super::matching::{FilledSlots, Matching};
 use super::order::Visits;
 use crate::bounding::BoundedContributions;
 
@@ -53,4 +54,20 @@ pub fn weigh_round(
             greedy.weigh(visits, histogram)
         }
     }
+}
+
+/// What a matching of the bounded contributions fills: see [`Matching::filled_slots`].
+///
+/// # Contract
+/// The sums are a function of the set of bounded contributions and the key.
+///
+/// # Errors
+/// As [`weigh_round`].
+pub fn filled_slots(
+    contributions: &BoundedContributions,
+    matching: Matching,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<FilledSlots> {
+    matching.filled_slots(Visits { contributions, key, control })
 }

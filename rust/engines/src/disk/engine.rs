@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
 use dpsel_core::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
+use dpsel_core::weighting::{FilledSlots, Matching};
+use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
@@ -123,6 +125,14 @@ impl<'e> DiskRows<'e> {
 impl<'e> Held<'e> for DiskRows<'e> {
     fn users_by_size(&self, sizes: &[u32]) -> Result<Vec<u64>> {
         self.stages.users_by_size(&self.rows.contributions, sizes, self.key)
+    }
+
+    fn filled_slots(
+        self: Box<Self>,
+        _seen: L0Bound,
+        _slots: Matching,
+    ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)> {
+        Err(Error::Internal("a look at what Matching fills, beyond memory"))
     }
 
     fn users_per_item(self: Box<Self>) -> Result<Vec<(u32, u64)>> {

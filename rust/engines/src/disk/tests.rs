@@ -43,7 +43,7 @@ enum From {
 
 const ALL: [From; 5] = [From::Integers, From::Texts, From::Pairs, From::Undeclared, From::File];
 
-const MECHANISMS: [&str; 12] = [
+const MECHANISMS: [&str; 10] = [
     r#"{"name": "count_laplace"}"#,
     r#"{"name": "count_gaussian"}"#,
     r#"{"name": "weighted_laplace"}"#,
@@ -54,11 +54,6 @@ const MECHANISMS: [&str; 12] = [
     r#"{"name": "one_item"}"#,
     r#"{"name": "steered", "rounds": 5}"#,
     r#"{"name": "steered", "rounds": 1, "reach": 2}"#,
-    // The look takes the one for short lists, and the one for long ones.
-    r#"{"name": "by_length", "short": {"name": "count_gaussian"}, "long": {"name": "steered", "rounds": 3},
-        "size": 30, "percent": 100, "share": 0.2}"#,
-    r#"{"name": "by_length", "short": {"name": "count_gaussian"}, "long": {"name": "steered", "rounds": 3},
-        "size": 30, "percent": 1, "share": 0.2}"#,
 ];
 
 fn key() -> ReleaseKey {
@@ -68,7 +63,7 @@ fn key() -> ReleaseKey {
 fn request(mechanism: &str, from: From, bound: u32, epsilon: f64) -> SelectRequest {
     let bound = if mechanism.contains("one_item") { 1 } else { bound };
     let items = if matches!(from, From::Pairs) { r#"["item", "more"]"# } else { r#"["item"]"# };
-    let without = ["curve", "one_item", "by_length", "mad", "greedy", "matching"];
+    let without = ["curve", "one_item", "mad", "greedy", "matching"];
     let with_weights = !without.iter().any(|name| mechanism.contains(name));
     Request::from_json(&format!(
         r#"{{"task": "select", "columns": {{"user": "user", "items": {items}}}, "max_items_per_user": {bound},

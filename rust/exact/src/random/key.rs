@@ -31,7 +31,7 @@ pub enum Purpose {
     Packed = 11,
     /// The noise that ranks the items for a matching.
     Ranking = 12,
-    /// The noise of the numbers of users that a look at the data sees.
+    /// The noise of the score by which a look at the data chooses a mechanism.
     Look = 13,
     /// The noise of the numbers of users that are published with a selection.
     Counts = 14,

@@ -4,6 +4,7 @@
 mod greedy_frequency;
 mod mad;
 mod mad2r;
+mod one_item;
 mod policy_gaussian;
 mod policy_laplace;
 mod unit_greedy;
@@ -13,6 +14,7 @@ mod weighted_laplace;
 pub use greedy_frequency::{GreedyCalibration, GreedyFrequency};
 pub use mad::Mad;
 pub use mad2r::Mad2R;
+pub use one_item::OneItem;
 pub use policy_gaussian::PolicyGaussian;
 pub use policy_laplace::PolicyLaplace;
 pub use unit_greedy::UnitGreedy;

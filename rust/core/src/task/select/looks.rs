@@ -5,8 +5,9 @@ use dpsel_exact::{Error, Result};
 
 use super::request::SelectRequest;
 use crate::look::Quantile;
-use crate::mechanisms::{ByLength, Lists, MechanismSpec};
-use crate::rounds::Calibration;
+use crate::mechanisms::{Lists, MatchingOr, MechanismSpec};
+use crate::rounds::{Calibration, Round};
+use crate::weighting::{Matching, Weighting};
 
 impl SelectRequest {
     /// Whether a look at the data comes first.
@@ -21,16 +22,22 @@ impl SelectRequest {
             quantile.validate()?;
             if chooses {
                 return Err(Error::Incompatible {
-                    what: "max_items_per_user=Quantile(...) and ByLength both look at the data first".into(),
+                    what: "max_items_per_user=Quantile(...) and MatchingOr both look at the data first"
+                        .into(),
                     fix: "name one of its two mechanisms, or give max_items_per_user as a number",
                 });
             }
         }
         if chooses && self.with_weights {
             return Err(Error::Incompatible {
-                what: "with_weights=True asks for noisy weights, but one of the two mechanisms that ByLength takes may have none"
-                    .into(),
+                what: "with_weights=True asks for noisy weights, and Matching, which MatchingOr may take, has none".into(),
                 fix: "leave with_weights out, or use a mechanism with noise (release=\"noise\")",
+            });
+        }
+        if chooses && self.columns.levels.is_some() {
+            return Err(Error::Incompatible {
+                what: "the look of MatchingOr has no proof for levels=".into(),
+                fix: "leave levels= out, or name one of the two mechanisms",
             });
         }
         Ok(())
@@ -51,10 +58,22 @@ impl SelectRequest {
     /// The request of the mechanism that is chosen for the lists that a look found, for what the look leaves of the budget.
     ///
     /// # Errors
-    /// As [`ByLength::parts`].
-    pub(crate) fn chosen(&self, choice: &ByLength<MechanismSpec>, lists: Lists) -> Result<Self> {
+    /// As [`MatchingOr::parts`].
+    pub(crate) fn chosen(&self, choice: &MatchingOr<MechanismSpec>, lists: Lists) -> Result<Self> {
         let (_, privacy) = choice.parts(self.privacy)?;
-        Ok(Self { mechanism: choice.for_lists(lists).clone(), privacy, ..self.clone() })
+        Ok(Self { privacy, mechanism: MechanismSpec::chosen(choice, lists), ..self.clone() })
+    }
+
+    /// The slots of the look: those of the first assignment of `Matching` for what the look leaves, without numbers.
+    ///
+    /// # Errors
+    /// As [`SelectRequest::calibrate`].
+    pub(super) fn slots_of_a_look(&self, choice: &MatchingOr<MechanismSpec>) -> Result<Matching> {
+        let alone = Self { counts: None, rest: None, ..self.chosen(choice, Lists::Short)? };
+        match alone.calibrate_once()?.rounds.first() {
+            Some(Round { weighting: Weighting::Matching(slots), .. }) => Ok(*slots),
+            _ => Err(Error::Internal("a matching without slots")),
+        }
     }
 
     /// The request with the limit that a look found, for what the look leaves of the budget.
@@ -70,7 +89,7 @@ impl SelectRequest {
     /// The request, or those between which a look at the data chooses.
     ///
     /// # Errors
-    /// As [`ByLength::parts`] and [`Quantile::parts`].
+    /// As [`MatchingOr::parts`] and [`Quantile::parts`].
     pub(crate) fn possible(&self) -> Result<Vec<Self>> {
         if let Some(quantile) = &self.quantile {
             let sizes = Quantile::sizes(self.max_items_per_user).into_iter();

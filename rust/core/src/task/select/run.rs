@@ -14,7 +14,7 @@ use crate::counting::RestSums;
 use crate::look::{Quantile, noisy_users};
 use crate::release::{Beside, Numbers, publish_columns};
 use crate::task::calibration::{CalibratedSelect, Enforced};
-use crate::task::engine::{AfterRounds, Engine, Plan};
+use crate::task::engine::{AfterRounds, Engine, Held, Plan};
 use crate::task::job::JobSpec;
 use crate::task::memory::MemoryEngine;
 use crate::task::report::{Release, Report};
@@ -46,7 +46,9 @@ pub(crate) fn select_on(
 ) -> Result<Release> {
     // Everything that a look may choose is calibrated before rows are read: no row decides whether there is an error.
     let (control, possible) = (engine.control(), Possible::of(request)?);
-    control.plan(PHASES, possible.most_rounds());
+    // A look that bounds and weighs has two phases more.
+    let phases = if request.mechanism.choice().is_some() { PHASES + 2 } else { PHASES };
+    control.plan(phases, possible.most_rounds());
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, &request.columns, control)?;
     let lists = PublicLists::read(opened.layout(), request, key)?;
@@ -63,7 +65,7 @@ pub(crate) fn select_on(
         later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };
     let held = engine.read(opened, again, &plan)?;
-    let asked = after_a_look(request, key, |sizes| held.users_by_size(sizes))?;
+    let (asked, held) = looked(held, request, key)?;
     let (released, facts) = held.released(&JobSpec::of_selection(&asked)?)?;
     let noise = asked.calibration.numbers();
     let numbers = noise.counts.map(|noise| facts.noisy_numbers(&released, &noise)).transpose()?;
@@ -112,14 +114,28 @@ impl JobSpec {
     }
 }
 
-/// The classes of users of the look at the data that the request asks for: see [`users_by_size`].
-#[must_use]
-pub fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
-    let limits = || request.quantile.map(|_| Quantile::sizes(request.max_items_per_user));
-    request.mechanism.choice().map(|choice| vec![choice.size]).or_else(limits)
+/// The request with its rounds after its look at the rows, if it asks for one, and the rows again.
+fn looked<'e>(
+    held: Box<dyn Held<'e> + 'e>,
+    request: &SelectRequest,
+    key: &ReleaseKey,
+) -> Result<(CalibratedSelect, Box<dyn Held<'e> + 'e>)> {
+    let Some(choice) = request.mechanism.choice() else {
+        return Ok((after_a_look(request, key, |sizes| held.users_by_size(sizes))?, held));
+    };
+    let sight = choice.sight(request.privacy)?;
+    let (found, held) = held.filled_slots(sight.seen, request.slots_of_a_look(choice)?)?;
+    let asked = CalibratedSelect::after(request.clone(), Some(vec![sight.noisy_score(found, key)]))?;
+    Ok((asked.ok_or(Error::Internal("a look is there if it is asked for"))?, held))
 }
 
-/// The request with its rounds: those of the mechanism or the limit that a look at the data chooses, if it asks for one.
+/// The classes of users from which the limit follows, if the request asks for that: see [`users_by_size`].
+#[must_use]
+pub fn sizes_of_a_look(request: &SelectRequest) -> Option<Vec<u32>> {
+    request.quantile.map(|_| Quantile::sizes(request.max_items_per_user))
+}
+
+/// The request with its rounds: those of the limit that a look at the data finds, if it asks for one.
 ///
 /// `count` counts the users of each class, see [`users_by_size`].
 ///
@@ -133,15 +149,12 @@ pub fn after_a_look(
     key: &ReleaseKey,
     count: impl FnOnce(&[u32]) -> Result<Vec<u64>>,
 ) -> Result<CalibratedSelect> {
-    let look = |(epsilon, purpose): (f64, Purpose), sizes: Vec<u32>| -> Result<Vec<i64>> {
-        Ok(noisy_users(&count(&sizes)?, epsilon, key, purpose))
+    let look = |quantile: &Quantile| -> Result<Vec<i64>> {
+        let (epsilon, _) = quantile.parts(request.privacy)?;
+        let users = count(&Quantile::sizes(request.max_items_per_user))?;
+        Ok(noisy_users(&users, epsilon, key, Purpose::Limit))
     };
-    let noise = match (request.mechanism.choice(), &request.quantile) {
-        (Some(choice), _) => Some((choice.parts(request.privacy)?.0, Purpose::Look)),
-        (None, Some(quantile)) => Some((quantile.parts(request.privacy)?.0, Purpose::Limit)),
-        (None, None) => None,
-    };
-    let users = noise.zip(sizes_of_a_look(request)).map(|(noise, sizes)| look(noise, sizes)).transpose()?;
+    let users = request.quantile.as_ref().map(look).transpose()?;
     CalibratedSelect::after(request.clone(), users)?
         .ok_or(Error::Internal("a look is there if it is asked for"))
 }

@@ -5,6 +5,7 @@
 //! none less. Proof: `docs/algorithms/matching.md`.
 
 mod assignment;
+mod filled;
 mod holders;
 mod offers;
 mod places;
@@ -17,6 +18,7 @@ use dpsel_rows::runtime::{Control, TALLIED, WEIGHING};
 use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
+pub use self::filled::FilledSlots;
 use self::holders::Holders;
 use self::offers::Offers;
 use self::places::Places;

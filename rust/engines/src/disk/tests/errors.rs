@@ -21,8 +21,7 @@ const IN_MEMORY: [(&str, &str, [u32; 2]); 10] = [
     (r#"{"name": "mad2r", "alpha": 3.0}"#, "Mad2R", ADAPTIVE),
     (r#"{"name": "matching", "screening": true}"#, "Matching", PATHS),
     (
-        r#"{"name": "by_length", "short": {"name": "matching", "screening": true},
-            "long": {"name": "steered", "rounds": 5}, "size": 32, "percent": 2, "share": 0.01}"#,
+        r#"{"name": "matching_or", "otherwise": {"name": "steered", "rounds": 5}, "share": 0.01}"#,
         "a look that may choose Matching",
         PATHS,
     ),

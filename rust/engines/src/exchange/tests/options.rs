@@ -10,13 +10,6 @@ use dpsel_rows::ingest::PublicList;
 
 use super::*;
 
-const BY_LENGTH: [&str; 2] = [
-    r#"{"name": "by_length", "short": {"name": "steered", "rounds": 3},
-        "long": {"name": "sips", "rounds": 3, "ratio": 0.3333, "release": "curve"}, "size": 4, "percent": 90, "share": 0.05}"#,
-    r#"{"name": "by_length", "short": {"name": "count_laplace"},
-        "long": {"name": "steered", "rounds": 4}, "size": 2, "percent": 1, "share": 0.05}"#,
-];
-
 /// The request with a list of items that never come out, and one of items that do in any case.
 fn with_lists(request: SelectRequest, table: Made, [excluded, public]: [&[i64]; 2]) -> SelectRequest {
     let list = |items: &[i64]| {
@@ -64,9 +57,8 @@ fn public_lists_are_taken_out_and_come_out_as_in_one_process() {
 fn a_look_sees_all_users_once_and_none_of_the_lists() {
     let rows = some_rows();
     let lists: [&[i64]; 2] = [&[0, 1], &[2, 3, 500]];
-    for (n, mechanism) in BY_LENGTH.into_iter().chain([MECHANISMS[5], MECHANISMS[8]]).enumerate() {
-        let quantile = QUANTILE.filter(|_| n >= 2);
-        let asked = SelectRequest { quantile, ..request(mechanism, 24, false) };
+    for (n, mechanism) in [MECHANISMS[5], MECHANISMS[8]].into_iter().enumerate() {
+        let asked = SelectRequest { quantile: QUANTILE, ..request(mechanism, 24, false) };
         assert!(same(texts, &rows, &asked, 1 + n) > 4, "{mechanism}");
         let listed = with_lists(asked, texts, lists);
         assert!(same(texts, &rows, &listed, 4 - n) > 4, "{mechanism}");
@@ -91,8 +83,7 @@ fn what_needs_all_users_at_once_is_refused_with_the_memory_and_what_works() {
     for (mechanism, name) in [
         (r#"{"name": "mad", "alpha": 3.0}"#, "Mad"),
         (
-            r#"{"name": "by_length", "short": {"name": "matching", "screening": true},
-                "long": {"name": "steered", "rounds": 5}, "size": 32, "percent": 2, "share": 0.01}"#,
+            r#"{"name": "matching_or", "otherwise": {"name": "steered", "rounds": 5}, "share": 0.01}"#,
             "a look that may choose Matching",
         ),
     ] {
@@ -105,7 +96,7 @@ fn what_needs_all_users_at_once_is_refused_with_the_memory_and_what_works() {
         ];
         assert!(error.starts_with(&begin) && error.ends_with(&end), "{error}");
     }
-    for mechanism in MECHANISMS.into_iter().chain(BY_LENGTH) {
+    for mechanism in MECHANISMS {
         Selection::check(&request(mechanism, 9, false)).unwrap();
     }
 }

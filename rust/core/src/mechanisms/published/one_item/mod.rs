@@ -9,10 +9,10 @@ use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::budget_split::apart;
-use super::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
-use super::{Mechanism, NoisyWeights, Properties};
 use crate::counting::NumbersAsked;
+use crate::mechanisms::budget_split::apart;
+use crate::mechanisms::shared::requirements::{ADD_OR_REMOVE, no_pure_dp, no_zcdp_without_noise};
+use crate::mechanisms::{Mechanism, NoisyWeights, Properties};
 use crate::rounds::{Calibration, Round, Rule};
 use crate::threshold::curve::l1_curve;
 use dpsel_exact::numeric::UNIT;
