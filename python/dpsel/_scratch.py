@@ -12,7 +12,7 @@ from dpsel.exceptions import ScratchWarning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["AUTO", "FindPlace", "found_place", "place_of_rows"]
+__all__ = ["AUTO", "FindPlace", "found_place", "may_outgrow_memory", "place_of_rows"]
 
 #: What is written there stays in memory, or in swap.
 _MEMORY: Final = {"tmpfs", "ramfs", "devtmpfs", "zram"}
@@ -43,7 +43,7 @@ def place_of_rows(
 
     ``"auto"`` becomes a function that finds a folder on a disk when a job is not small. With a folder that is
     named and without a memory limit, rows take half of the memory that the machine or its container has free.
-    No release depends on either.
+    No release depends on either, but by `may_outgrow_memory`.
     """
     if (scratch := as_path_if_given("scratch", scratch)) is None:
         return None, memory_limit
@@ -53,6 +53,11 @@ def place_of_rows(
     if memory_limit is None and (free := free_memory()) is not None:
         memory_limit = max(free // 2, _LEAST)
     return scratch, memory_limit
+
+
+def may_outgrow_memory(scratch: str | os.PathLike[str] | None, memory_limit: int | str | None) -> bool:
+    """Return whether a call says that its rows may go to a disk, by a folder or by a limit of the memory."""
+    return scratch is not None and (scratch != AUTO or memory_limit is not None)
 
 
 def found_place() -> tuple[str | None, int | None]:

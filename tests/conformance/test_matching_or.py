@@ -265,14 +265,16 @@ def test_guarantees_and_options_that_there_are_not() -> None:
 
 
 def test_rows_beyond_memory_are_an_error_and_take_no_other_mechanism(tmp_path) -> None:
-    """Whether rows fit is no public number, so it chooses nothing; with a folder "auto" takes no look."""
+    """Whether rows fit chooses nothing, as it is not public; with a folder or a limit "auto" takes no look."""
     data = table([(user, item) for user in range(20_000) for item in range(40)])
     arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6), "max_items_per_user": 20}
     with pytest.raises(MemoryLimitError, match="memory limit"):
-        select(data, memory_limit=4 << 20, **arguments)
-    release = select(data, memory_limit=64 << 20, scratch=tmp_path, **arguments)
-    assert "look" not in release.report
-    assert release.report["request"]["mechanism"] == dpsel.Steered(reach=3).to_json()
+        select(data, memory_limit=4 << 20, scratch=None, **arguments)
+    for place in ({"scratch": tmp_path}, {}):
+        release = select(data, memory_limit=64 << 20, **place, **arguments)
+        assert "look" not in release.report
+        assert release.report["request"]["mechanism"] == dpsel.Steered(reach=3).to_json()
+    assert "look" in select(data, memory_limit="1GiB", scratch=None, **arguments).report
 
 
 def test_a_look_is_in_no_gaussian_entry_of_a_budget() -> None:

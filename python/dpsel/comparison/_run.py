@@ -15,7 +15,7 @@ from dpsel._request import (
     request_of_selection,
     selection_request,
 )
-from dpsel._scratch import place_of_rows
+from dpsel._scratch import may_outgrow_memory, place_of_rows
 from dpsel.accounting import ApproxDP, checked_counts, checked_privacy
 from dpsel.accounting._privacy import uncharged
 from dpsel.comparison._bound import upper_bound
@@ -112,12 +112,15 @@ def compare(  # noqa: PLR0913 - keyword-only settings
     limits = [checked_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]
     asked = checked_counts(counts)
+    beyond_memory = may_outgrow_memory(scratch, memory_limit)
     place, memory_limit = place_of_rows(scratch, memory_limit)
     running: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit}
     running |= {"scratch": scratch, "scratch_limit": scratch_limit}
     of_job = running | {"scratch": place}
     runs = [
-        (*cell, mechanism) for cell in grid for mechanism in _mechanisms(mechanisms, *cell, asked, of_job)
+        (*cell, mechanism)
+        for cell in grid
+        for mechanism in _mechanisms(mechanisms, *cell, asked, of_job, beyond_memory=beyond_memory)
     ]
     reading: dict[str, Any] = {"user": user, "item": item, "file_format": file_format}
     reading |= {"ngrams": ngrams, "tokenizer": tokenizer}
@@ -133,12 +136,17 @@ def compare(  # noqa: PLR0913 - keyword-only settings
 
 
 def _mechanisms(
-    named: Any, privacy: Privacy, limit: int, counts: Counts | None, of_job: dict[str, Any]
+    named: Any,
+    privacy: Privacy,
+    limit: int,
+    counts: Counts | None,
+    of_job: dict[str, Any],
+    *,
+    beyond_memory: bool,
 ) -> list[SelectionMechanism]:
     if named is not None:
-        on_disk = isinstance(of_job["scratch"], str)
         return [
-            request_of_selection(privacy, limit, each, beyond_memory=on_disk).mechanism
+            request_of_selection(privacy, limit, each, beyond_memory=beyond_memory).mechanism
             for each in several(named)
         ]
     return [
