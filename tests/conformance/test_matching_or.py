@@ -265,7 +265,7 @@ def test_guarantees_and_options_that_there_are_not() -> None:
 
 
 def test_rows_beyond_memory_are_an_error_and_take_no_other_mechanism(tmp_path) -> None:
-    """Whether rows fit chooses nothing, as it is not public; with a folder or a limit "auto" takes no look."""
+    """Whether rows fit chooses nothing, as it is secret; with a folder or a limit "auto" takes no look."""
     data = table([(user, item) for user in range(20_000) for item in range(40)])
     arguments = {"privacy": dpsel.ApproxDP(epsilon=1.0, delta=1e-6), "max_items_per_user": 20}
     with pytest.raises(MemoryLimitError, match="memory limit"):
