@@ -55,9 +55,9 @@ def place_of_rows(
     return scratch, memory_limit
 
 
-def may_outgrow_memory(scratch: str | os.PathLike[str] | None, memory_limit: int | str | None) -> bool:
-    """Return whether a call says that its rows may go to a disk, by a folder or by a limit of the memory."""
-    return scratch is not None and (scratch != AUTO or memory_limit is not None)
+def may_outgrow_memory(place: str | FindPlace | None, memory_limit: object) -> bool:
+    """Return whether a call says that its rows may go to a disk: by a folder, or by a limit of the memory."""
+    return isinstance(place, str) or (place is not None and memory_limit is not None)
 
 
 def found_place() -> tuple[str | None, int | None]:

@@ -108,7 +108,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         mechanism: How to select: a mechanism, or one in words such as ``"sips(rounds=5)"``, as on the command
             line. ``"auto"`` decides by the parameters, and the report says why. For some of them it takes
             [`MatchingOr`][dpsel.MatchingOr]: a noisy look whether lists are short, for one per cent of
-            epsilon. It needs rows in memory: with a ``memory_limit`` or a ``scratch`` folder there is none.
+            epsilon. There is none where rows may go to a disk by a ``memory_limit`` or a ``scratch`` folder.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items
@@ -205,8 +205,8 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         >>> [(item, 400 < users < 600) for item, users in counted.items]
         [('milk', True), ('tea', True)]
     """
-    beyond_memory = may_outgrow_memory(scratch, memory_limit)
     place, memory_limit = place_of_rows(scratch, memory_limit)
+    beyond_memory = may_outgrow_memory(place, memory_limit)
     request = request_of_selection(
         privacy,
         max_items_per_user,

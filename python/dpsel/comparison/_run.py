@@ -112,8 +112,8 @@ def compare(  # noqa: PLR0913 - keyword-only settings
     limits = [checked_limit(each) for each in several(max_items_per_user)]
     grid = [(budget, limit) for budget in budgets for limit in limits]
     asked = checked_counts(counts)
-    beyond_memory = may_outgrow_memory(scratch, memory_limit)
     place, memory_limit = place_of_rows(scratch, memory_limit)
+    beyond_memory = may_outgrow_memory(place, memory_limit)
     running: dict[str, Any] = {"threads": threads, "memory_limit": memory_limit}
     running |= {"scratch": scratch, "scratch_limit": scratch_limit}
     of_job = running | {"scratch": place}
