@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
+import json
 import pickle
 import re
 import stat
 import traceback
+from types import SimpleNamespace
 
 import polars as pl
 import pyarrow as pa
@@ -404,3 +407,47 @@ def test_a_check_finds_a_plan_that_does_not_hold(tmp_path, monkeypatch) -> None:
 PLAN = dpsel._core_calls.series_plan(
     epsilon=PRIVACY.epsilon, delta=PRIVACY.delta, rho=None, releases=4, max_items_per_user=4, waits=True
 )
+
+
+DAY = dt.date(2026, 1, 2)
+TIME = dt.datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001 - as tables have it
+
+
+@pytest.mark.parametrize(
+    ("users", "named"),
+    [
+        (pa.array([5], pa.int32()), "5"),
+        (pa.array([5], pa.uint64()), 5),
+        (pa.array(["5"]), 5),
+        (pa.array(["05"]), "05"),
+        (pa.array(["ada"], pa.large_string()), b"ada"),
+        (pa.array([b"ada"]), "ada"),
+        (pa.array([True]), "true"),
+        (pa.array(["True"]), True),
+        (pa.array([DAY]), "2026-01-02"),
+        (pa.array(["2026-01-02"]), DAY),
+        (pa.array([TIME], pa.timestamp("us")), "2026-01-02 03:04:05"),
+        (pa.array([TIME], pa.timestamp("ms")), TIME),
+        (pa.array(["2026-01-02T03:04:05"]), TIME),
+    ],
+)
+def test_a_user_is_forgotten_whatever_type_names_it(users, named) -> None:
+    """The digest that `forget` notes is the one that the user has in the table."""
+    from dpsel import _core_calls
+    from dpsel._request import columns_of
+    from dpsel.series import _mechanism
+    from dpsel.series._keys import Key
+
+    secret, header = Key(bytes(32)), SimpleNamespace(user=["user"], item=["item"])
+    table = pa.table({"user": users, "item": ["tea"]})
+    asked = json.dumps(columns_of(header.user, header.item).to_json())
+    source = _core_calls.Source.stream(table, [], None)
+    (digest,) = _core_calls.series_user_digests(secret.raw, source, asked)
+    assert digest in _mechanism._digests([_mechanism.request_of(header, secret, named)])
+
+
+def test_a_list_without_pairs_is_an_empty_table(tmp_path) -> None:
+    """Whether there are rows must not decide whether there is a release."""
+    series = created(tmp_path)
+    assert series.release([], "one").to_pylist() == []
+    assert series.release(held("tea"), "two").to_pylist() in ([], ["tea"])

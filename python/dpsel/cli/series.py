@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +185,8 @@ def check(folder: Path, **options: Any) -> int:
 def forget(folder: Path, users: Items, **options: Any) -> None:
     """Delete what the series in FOLDER keeps of the users in USERS, which give nothing from then on.
 
-    USERS is a CSV file with a header line, which has the user columns of the series. A whole number stands
-    for a user that is a number and for one that is text.
+    USERS is a CSV file with a header line, which has the user columns of the series. A field stands for the
+    text, and for the number, day or time that it says.
     """
     series = _opened(folder, options)
     columns = list(series.status().user)
@@ -195,9 +194,7 @@ def forget(folder: Path, users: Items, **options: Any) -> None:
         message = f"USERS needs a header line with the user columns of the series: {','.join(columns)}"
         raise click.UsageError(message)
     for user in users:
-        fields = (user,) if len(columns) == 1 else user
-        for forms in itertools.product(*map(_forms, fields)):
-            series.forget(forms[0] if len(columns) == 1 else forms)
+        series.forget(user)
 
 
 @command.command("close", short_help="Destroy the state of a series; its lists stay.")
@@ -218,9 +215,3 @@ def close(folder: Path, *, forever: bool, **options: Any) -> None:
 
 def _opened(folder: Path, options: dict[str, Any]) -> dpsel.Series:
     return dpsel.Series.open(folder, key=options["key"], ledger=options["ledger"])
-
-
-def _forms(field: str) -> list[Any]:
-    """Return a field of CSV as the values that it may stand for."""
-    is_number = field.lstrip("-").isdecimal() and field.isascii() and str(int(field)) == field
-    return [field, int(field)] if is_number else [field]

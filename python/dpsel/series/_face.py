@@ -242,7 +242,8 @@ class Series:
         may depend on lists and on the user's own rows, not on the rows of others.
 
         Args:
-            user: The user, as in the table; a tuple if several columns identify it.
+            user: The user, as in the table; a tuple if several columns identify it. Text stands for the
+                number, day or time that it says as well, and these for their text.
 
         Raises:
             SeriesError: If the series is full (close it), in use or damaged.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from dpsel.exceptions import InvalidParameterError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
+from dpsel.series._users import forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +102,9 @@ def attempt(
         )
     columns = columns_of(header.user, header.item)
     job = count_request(columns, None).job(threads=threads, memory_limit=memory_limit)
-    opened = open_columns(data, header.user, header.item, file_format)
+    # A list without pairs is a table without rows; elsewhere it might be a list of files.
+    rows = iter(()) if isinstance(data, list) and not data else data
+    opened = open_columns(rows, header.user, header.item, file_format)
     opened.check(job)
 
     def run(inputs: Inputs) -> Made:
@@ -129,15 +133,22 @@ def _digests(requests: Sequence[bytes]) -> list[bytes]:
 
 
 def request_of(header: Header, secret: Key, user: Any) -> bytes:
-    """Return a deletion: the keyed digest of the user."""
+    """Return a deletion: the keyed digests of the user, of all types that it may have in tables to come."""
     columns = columns_of(header.user, header.item)
     if len(columns.users) > 1 and not (isinstance(user, tuple) and len(user) == len(columns.users)):
         raise InvalidParameterError(
             f"user must be a tuple with a value for each of the {len(columns.users)} user columns; give one"
         )
     item = 0 if len(columns.items) == 1 else (0,) * len(columns.items)
-    source = _core_calls.Source.pairs([(user, item)])
-    return b"".join(_core_calls.series_user_digests(secret.raw, source, json.dumps(columns.to_json())))
+    asked = json.dumps(columns.to_json())
+    forms = forms_of(user) if len(columns.users) == 1 else itertools.product(*map(forms_of, user))
+    return b"".join(
+        digest
+        for form in forms
+        for digest in _core_calls.series_user_digests(
+            secret.raw, _core_calls.Source.pairs([(form, item)]), asked
+        )
+    )
 
 
 def _list(header: Header, ipc: bytes) -> Release:
