@@ -298,3 +298,17 @@ def test_a_plan_is_that_of_long_lists_and_says_so() -> None:
     words = "a noisy look that costs 1 % of epsilon takes Matching(screening=True) where lists are short"
     assert words in str(plan)
     assert words not in str(dpsel.plan(mechanisms=dpsel.Steered(reach=3), **arguments))
+
+
+@pytest.mark.parametrize(("items", "lists"), [(1, "short"), (40, "long")])
+def test_the_guarantee_names_the_look_beside_numbers_too(items, lists) -> None:
+    rows = [(user, (7 * user + item) % (200 * items)) for user in range(4000) for item in range(items)]
+    data = table(rows)
+    release = select(data, privacy=dpsel.ApproxDP(epsilon=6.0, delta=1e-6), max_items_per_user=10, counts=0.2)
+    assert release.report["look"]["lists"] == lists
+    guarantee = release.report["guarantee"]
+    assert guarantee["proof"] == "docs/algorithms/matching_or.md"
+    assert "the look shows one noisy number" in guarantee["statement"]
+    assert "counts" in guarantee["counts"]
+    (difference,) = dpsel.check(release.report).differences
+    assert "insecure_test_key" in difference

@@ -137,7 +137,13 @@ impl Enforced {
         match self {
             Self::Select(select) => {
                 let of_items = select.request.mechanism.as_mechanism().guarantee();
-                match select.calibration.numbers().paid() {
+                // A look is part of the guarantee of items, and what it chooses may have numbers in its rounds.
+                let paid = select
+                    .calibration
+                    .numbers()
+                    .paid()
+                    .filter(|_| select.request.mechanism.choice().is_none());
+                match paid {
                     Some(Paid::Together) => Guarantee { neighbours: of_items.neighbours, ..Paid::GUARANTEE },
                     Some(Paid::Apart) | None => of_items,
                 }
