@@ -11,6 +11,7 @@ import stat
 import traceback
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -419,6 +420,7 @@ TIME = dt.datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001 - as tables have it
         (pa.array([5], pa.int32()), "5"),
         (pa.array([5], pa.uint64()), 5),
         (pa.array(["5"]), 5),
+        (pa.array(["5"]), np.int64(5)),
         (pa.array(["05"]), "05"),
         (pa.array(["ada"], pa.large_string()), b"ada"),
         (pa.array([b"ada"]), "ada"),
@@ -428,6 +430,9 @@ TIME = dt.datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001 - as tables have it
         (pa.array(["2026-01-02"]), DAY),
         (pa.array([TIME], pa.timestamp("us")), "2026-01-02 03:04:05"),
         (pa.array([TIME], pa.timestamp("ms")), TIME),
+        (pa.array([TIME], pa.timestamp("us", tz="UTC")), "2026-01-02 03:04:05"),
+        (pa.array([TIME], pa.timestamp("us", tz="UTC")), "2026-01-02T04:04:05+01:00"),
+        (pa.array([TIME], pa.timestamp("us")), "2026-01-02T03:04:05+00:00"),
         (pa.array(["2026-01-02T03:04:05"]), TIME),
     ],
 )

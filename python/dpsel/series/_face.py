@@ -243,7 +243,7 @@ class Series:
 
         Args:
             user: The user, as in the table; a tuple if several columns identify it. Text stands for the
-                number, day or time that it says as well, and these for their text.
+                number (of 64 bits with a sign), day or time that it says as well, and these for their text.
 
         Raises:
             SeriesError: If the series is full (close it), in use or damaged.

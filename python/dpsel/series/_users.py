@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from numbers import Integral
 from typing import Any
 
 __all__ = ["forms_of"]
@@ -14,17 +15,22 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 def forms_of(user: Any) -> list[Any]:
     """Return the values of other types that say the same: numbers, dates and bytes as text, and back."""
-    if isinstance(user, str):
-        return [user, *_read(user), *_encoded(user)]
-    if isinstance(user, bool):
-        return [user, str(user), str(user).lower()]
-    if isinstance(user, int):
-        return [user, str(user)]
-    if isinstance(user, dt.date):
-        return [user, user.isoformat(), str(user)]
-    if isinstance(user, bytes):
-        return [user, *_decoded(user)]
-    return [user]
+    match user:
+        case str():
+            others = [*_read(user), *_encoded(user)]
+        case bool():
+            others = [str(user), str(user).lower()]
+        case Integral():
+            others = [int(user), str(int(user))]
+        case dt.datetime():
+            others = [*_in_zones(user), user.isoformat(), str(user)]
+        case dt.date():
+            others = [user.isoformat()]
+        case bytes():
+            others = [*_decoded(user)]
+        case _:
+            others = []
+    return [user, *others]
 
 
 def _read(text: str) -> list[Any]:
@@ -37,7 +43,17 @@ def _read(text: str) -> list[Any]:
         time = dt.datetime.fromisoformat(text)
     except ValueError:
         return []
-    return [time, time.date()] if len(text) <= len("2026-01-01") else [time]
+    return [*_in_zones(time), time.date()] if len(text) <= len("2026-01-01") else _in_zones(time)
+
+
+def _in_zones(time: dt.datetime) -> list[dt.datetime]:
+    """Return a time as columns with and without a zone have it: without one, as the time of UTC."""
+    if time.tzinfo is None:
+        return [time, time.replace(tzinfo=dt.UTC)]
+    try:
+        return [time, time.astimezone(dt.UTC).replace(tzinfo=None)]
+    except OverflowError:
+        return [time]
 
 
 def _encoded(text: str) -> list[bytes]:
