@@ -23,6 +23,7 @@ from dpsel.exceptions import (
     DpselError,
     FileError,
     InvalidParameterError,
+    MemoryLimitError,
     MissingFileError,
     SchemaError,
     SeriesError,
@@ -456,3 +457,12 @@ def test_a_list_without_pairs_is_an_empty_table(tmp_path) -> None:
     series = created(tmp_path)
     assert series.release([], "one").to_pylist() == []
     assert series.release(held("tea"), "two").to_pylist() in ([], ["tea"])
+
+
+def test_too_little_memory_is_an_error_that_names_what_a_series_has(tmp_path) -> None:
+    series = created(tmp_path)
+    rows = [(user, f"item {item}") for user in range(2000) for item in range(20)]
+    with pytest.raises(MemoryLimitError, match="raise it, or pass the rows that are new alone") as failed:
+        series.release(rows, "one", memory_limit="64KiB")
+    assert "Spark" not in str(failed.value)
+    assert series.status().made == 0

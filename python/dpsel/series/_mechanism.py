@@ -13,7 +13,7 @@ from dpsel._ingest._libraries import library_of
 from dpsel._request import columns_of
 from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
-from dpsel.exceptions import InvalidParameterError, ReportError, SchemaError
+from dpsel.exceptions import InvalidParameterError, MemoryLimitError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
@@ -122,7 +122,14 @@ def attempt(
             )
             return Made(released.state, released.items.to_ipc())
 
-        return opened.read(made, job)
+        try:
+            return opened.read(made, job)
+        except MemoryLimitError:
+            # The core names mechanisms and engines that a series has not.
+            raise MemoryLimitError(
+                "the rows and the state of the series need more memory than memory_limit= or the system "
+                "has, so nothing was released; raise it, or pass the rows that are new alone"
+            ) from None
 
     return run
 
