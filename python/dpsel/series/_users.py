@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from numbers import Integral
+from operator import index
 from typing import Any
 
 __all__ = ["forms_of"]
@@ -21,7 +22,7 @@ def forms_of(user: Any) -> list[Any]:
         case bool():
             others = [str(user), str(user).lower()]
         case Integral():
-            others = [int(user), str(int(user))]
+            others = _whole(user)
         case dt.datetime():
             others = [*_in_zones(user), user.isoformat(), str(user)]
         case dt.date():
@@ -54,6 +55,14 @@ def _in_zones(time: dt.datetime) -> list[dt.datetime]:
         return [time, time.astimezone(dt.UTC).replace(tzinfo=None)]
     except OverflowError:
         return [time]
+
+
+def _whole(user: Any) -> list[Any]:
+    try:
+        number = index(user)
+    except TypeError:  # NumPy calls its durations whole numbers, too
+        return []
+    return [number, str(number)]
 
 
 def _encoded(text: str) -> list[bytes]:
