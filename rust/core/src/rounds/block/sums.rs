@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use dpsel_exact::numeric::widths::codes;
 use dpsel_rows::runtime::parallel::{self, Idle};
 use zeroize::Zeroize;
 
@@ -18,6 +19,9 @@ pub(in crate::rounds) const THREAD_SLOTS: usize =
 /// Slots whose sums of threads are added up at a time.
 const MERGED: usize = 1 << 16;
 
+/// Sums that wait until they are added to those of all threads together. What they touch fits the second-level cache.
+const WAITING: usize = if cfg!(any(test, feature = "testing")) { 1 << 4 } else { 1 << 12 };
+
 /// For each slot the sum of all weights so far in grid steps.
 #[derive(Debug)]
 pub(super) struct SlotSums {
@@ -25,9 +29,17 @@ pub(super) struct SlotSums {
     threads: usize,
     /// Each thread has sums of its own for the slots below this, which are whole ranges.
     own_slots: usize,
-    /// The lower halves of the sums of each thread in a round: those of its own slots, and a spare range for every range
-    /// beyond them. They are zero between rounds.
-    of_thread: Idle<Vec<u32>>,
+    of_thread: Idle<ThreadSums>,
+}
+
+/// The sums of one thread in a round.
+#[derive(Debug)]
+pub(super) struct ThreadSums {
+    /// The lower halves: those of its own slots, and a spare range for every range beyond them. They are zero between
+    /// rounds.
+    low: Vec<u32>,
+    /// Slots beyond its own, and what was given to each. It is empty between rounds.
+    waiting: Vec<(u32, u32)>,
 }
 
 impl SlotSums {
@@ -58,29 +70,46 @@ impl SlotSums {
     }
 
     /// Sums for one thread.
-    pub(super) fn take(&self) -> Vec<u32> {
-        self.of_thread.take(|| vec![0; self.own_slots + RANGE])
+    pub(super) fn take(&self) -> ThreadSums {
+        self.of_thread.take(|| ThreadSums { low: vec![0; self.own_slots + RANGE], waiting: Vec::new() })
     }
 
     /// Give them back.
-    pub(super) fn put(&self, of_thread: Vec<u32>) {
+    pub(super) fn put(&self, mut of_thread: ThreadSums) {
+        self.add_waiting(&mut of_thread.waiting);
         self.of_thread.put(of_thread);
     }
 
     /// The sums of a range of slots, for one thread.
-    pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut [u32], range: usize) -> RangeSums<'s> {
+    pub(super) fn of_range<'s>(&'s self, of_thread: &'s mut ThreadSums, range: usize) -> RangeSums<'s> {
+        let ThreadSums { low, waiting } = of_thread;
+        if waiting.len() >= WAITING {
+            self.add_waiting(waiting);
+        }
         // Nothing remains: these are whole ranges.
-        let (ranges, _) = of_thread.as_chunks_mut();
+        let (ranges, _) = low.as_chunks_mut();
         let spare = self.own_slots / RANGE;
-        let sums = &self.sums[range * RANGE..];
-        RangeSums { sums, low: &mut ranges[range.min(spare)], is_spare: range >= spare }
+        let waiting = (range >= spare).then_some(waiting);
+        let (first, low) = (range * RANGE, &mut ranges[range.min(spare)]);
+        RangeSums { first, sums: &self.sums[first..], low, waiting }
+    }
+
+    /// Add what waits.
+    fn add_waiting(&self, waiting: &mut Vec<(u32, u32)>) {
+        // Read first. The processor fetches many sums at a time then, while an addition that all threads see would wait for
+        // its own.
+        let read = waiting.iter().fold(0, |read, (slot, _)| read ^ self.weight(*slot as usize));
+        std::hint::black_box(read);
+        for (slot, sum) in waiting.drain(..) {
+            self.sums[slot as usize].fetch_add(sum.into(), Ordering::Relaxed);
+        }
     }
 
     /// End a round: add the sums of all threads.
     pub(super) fn merge(&mut self) {
         let Self { sums, threads, of_thread, .. } = self;
         let mut pieces: Vec<_> =
-            of_thread.values_mut().iter_mut().map(|sums| sums.chunks_mut(MERGED)).collect();
+            of_thread.values_mut().iter_mut().map(|sums| sums.low.chunks_mut(MERGED)).collect();
         let parts = sums.chunks_mut(MERGED).map(|sums| {
             let pieces: Vec<_> = pieces.iter_mut().filter_map(Iterator::next).collect();
             (sums, pieces)
@@ -103,12 +132,14 @@ impl SlotSums {
 
 /// The sums of a range of slots, to which one thread adds.
 pub(super) struct RangeSums<'a> {
-    /// From the first slot of the range on.
+    /// The first slot of the range.
+    first: usize,
+    /// From there on.
     sums: &'a [AtomicU64],
     /// The lower halves of the sums of this thread.
     low: &'a mut [u32; RANGE],
-    /// Whether the next range needs them, too.
-    is_spare: bool,
+    /// Where they wait if the next range needs `low`, too.
+    waiting: Option<&'a mut Vec<(u32, u32)>>,
 }
 
 impl RangeSums<'_> {
@@ -122,15 +153,13 @@ impl RangeSums<'_> {
         }
     }
 
-    /// End the range, of which only these places were added to. Spare sums go to those of all threads.
+    /// End the range, of which only these places were added to.
     pub(super) fn end(self, places: impl Iterator<Item = usize>) {
-        if !self.is_spare {
-            return;
-        }
+        let Some(waiting) = self.waiting else { return };
         for place in places {
             let sum = std::mem::take(&mut self.low[place]);
             if sum > 0 {
-                self.sums[place].fetch_add(sum.into(), Ordering::Relaxed);
+                waiting.push((codes(self.first + place), sum));
             }
         }
     }
