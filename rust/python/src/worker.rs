@@ -67,7 +67,8 @@ impl<Made: Send + 'static> Running<Made> {
         let thread = Builder::new()
             .name("dpsel".into())
             .spawn(move || {
-                send_outcome(&sender, || run(source, &of_thread));
+                // What the thread knows of the job is dropped before the answer is seen, and with it what holds until then.
+                send_outcome(&sender, move || run(source, &of_thread));
                 // Nothing that is freed panics. A panic would have nobody to tell.
                 let _ = caught(|| leftovers.free());
             })

@@ -65,10 +65,10 @@ impl BlockFiller {
         self.shared.len() + self.alone.len()
     }
 
-    /// Whether a block of about so many rows is full.
+    /// Whether a block of about so many rows is full, if so many rows of shared items count as one.
     #[must_use]
-    pub fn is_full(&self, rows: usize) -> bool {
-        self.rows() >= rows || self.places.len() >= MOST_USERS
+    pub fn is_full(&self, rows: usize, shared_in_row: usize) -> bool {
+        self.alone.len() + self.shared.len() / shared_in_row >= rows || self.places.len() >= MOST_USERS
     }
 
     /// The block, before [`UserBlock::begin`]. The next user begins another one.

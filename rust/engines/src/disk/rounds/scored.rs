@@ -18,6 +18,10 @@ use crate::exchange::{BucketUsers, ByDigest, Decisions, Packed};
 /// Shared items of which threads have sums of their own.
 const THREAD_SLOTS: usize = 1 << 18;
 
+/// Rows of shared items that take as much memory as one of an item that one user alone keeps. The more rows a block has, the
+/// more stand in each range of slots, and the fewer ranges are read.
+const SHARED_IN_ROW: usize = 8;
+
 /// The slots of shared items. The more users, the smaller, so that what is known of frequent items fits into caches.
 struct Slots {
     items: FrequentItems,
@@ -75,7 +79,7 @@ impl Slots {
 struct BlockWriter<'a> {
     shared: &'a RwLock<Slots>,
     written: &'a DiskBlocks<'a, UserBlock>,
-    /// Rows of a block, about.
+    /// Rows of a block of items that one user alone keeps, about.
     rows: usize,
 }
 
@@ -110,7 +114,7 @@ impl BlockWriter<'_> {
                 slot => Ok(slot),
             };
             filling.add((items, user, places), slot, keyed);
-            if filling.is_full(self.rows) { self.write(filling, packed) } else { Ok(()) }
+            if filling.is_full(self.rows, SHARED_IN_ROW) { self.write(filling, packed) } else { Ok(()) }
         })
     }
 

@@ -61,7 +61,7 @@ impl BlockUsers {
         bucket.each_user(|items, user, places, keyed| {
             let slot = |place: &u32| block.slot(items[*place as usize], &mut known[*place as usize]);
             filling.add((items, user, places), slot, keyed);
-            if filling.is_full(BLOCK_ROWS) {
+            if filling.is_full(BLOCK_ROWS, 1) {
                 block.end(filling, number, made)?;
                 known.fill(UNKNOWN);
             }
