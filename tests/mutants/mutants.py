@@ -2529,7 +2529,7 @@ MUTANTS = [
     Mutant(
         "stages take the parts of a sum one by one",
         IN_ENGINES + "exchange/items/sum.rs",
-        "        add_up(&mut self.weights);\n",
+        "        add_up(&mut self.sums);\n",
         "",
         ("cargo:exchange",),
     ),

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use self::simulation::*;
 use super::rows::Chances;
-use super::wire::{Dictionaries, bucketed_values, take_items};
+use super::wire::{Dictionaries, PackedUsers, bucketed_values};
 use super::*;
 
 pub(crate) mod caps;
@@ -149,7 +149,7 @@ fn candidates_are_those_of_any_round() {
     };
     let some = |round: &Vec<bool>| (5..2900).contains(&round.iter().filter(|may| **may).count());
     let users = (1..200).find(|users| by_round(*users).iter().all(some)).unwrap();
-    let (chances, counts) = (Chances::new(deciding()), UserCounts::unpack(users, &[]).unwrap());
+    let (chances, counts) = (Chances(deciding()), UserCounts::unpack(users, &[]).unwrap());
     let rounds = by_round(users);
     for (at, found) in chances.most_users(&items, &counts).into_iter().enumerate() {
         assert_eq!(found, rounds.iter().any(|round| round[at]).then_some(users));
@@ -224,7 +224,7 @@ fn sums_of_tasks_are_counted_before_they_are_sent() {
     let schema: Schema = table(&rows).schema().as_ref().clone();
     let selection = Selection::new(request(MECHANISMS[7], 9, false), &schema, key()).unwrap();
     let engine = Engine::new(selection.job(), table, &rows, 1);
-    let counts = run(FrequentItems::new(1), &engine.user_counts.concat());
+    let counts = run(FrequentItems::above(1), &engine.user_counts.concat());
     // 15 users have the item 0, 8 the item 1 and 7 the item 3.
     let most = |tasks| most_sums(&Packed::from(packed(&counts)), tasks).unwrap();
     assert_eq!([1, 7, 10, 20].map(most), [3, 21, 25, 30]);
@@ -278,8 +278,10 @@ fn a_join_finds_the_false_positives_and_no_other_items() {
         let filter = ReleasedSet::unpack(&filter).unwrap();
         let mut false_positives = 0;
         for batch in joined.contributions.concat() {
-            for (_, mut packed) in bucketed_values(&batch).unwrap() {
-                for item in take_items(&mut packed, &Dictionaries::new(&key())).unwrap() {
+            for (_, packed) in bucketed_values(&batch).unwrap() {
+                let mut items = Vec::new();
+                PackedUsers::unpack(packed, &Dictionaries::new(&key()), &mut items).unwrap();
+                for item in items {
                     assert_eq!(exact.contains(item), list.contains(item));
                     false_positives += u32::from(filter.contains(item) && !list.contains(item));
                 }

@@ -79,7 +79,7 @@ impl ExchangeJob {
     /// The task that adds up user counts, and keeps those of frequent items.
     #[staticmethod]
     fn frequent_items(frequent_above: u32) -> ExchangeTask {
-        ExchangeTask::new(FrequentItems::new(frequent_above))
+        ExchangeTask::new(FrequentItems::above(frequent_above))
     }
 
     /// The task that keeps of each user what the rounds need, given the counts of frequent items, and weighs the first

@@ -19,12 +19,12 @@ pub(super) struct DiskBlocks<'a, B> {
 }
 
 /// What one thread works with.
-struct Work<B, R> {
+#[derive(Default)]
+struct Work<B> {
     block: B,
     fixed: Vec<u8>,
     changing: Vec<u8>,
     left: Vec<Slot>,
-    made: Vec<R>,
 }
 
 impl<'a, B: PackBlock> DiskBlocks<'a, B> {
@@ -66,21 +66,15 @@ impl<B: PackBlock> Blocks<B> for DiskBlocks<'_, B> {
         let (left, made) = (&*left, Mutex::<Vec<R>>::default());
         stages.each(
             before,
-            || Work {
-                block: B::default(),
-                fixed: Vec::new(),
-                changing: Vec::new(),
-                left: Vec::new(),
-                made: Vec::new(),
-            },
-            |own, slot| {
+            || (Work::<B>::default(), Vec::new()),
+            |(own, own_made), slot| {
                 let has_changed = slots.read(&slot, &mut own.fixed, &mut own.changing)?;
                 own.block.read(&own.fixed, has_changed.then_some(&own.changing))?;
-                work(&mut own.block, &mut own.made)?;
+                work(&mut own.block, own_made)?;
                 if is_last { Ok(()) } else { own.write(slots, slot) }
             },
-            |mut own| {
-                made.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own.made);
+            |(mut own, mut own_made)| {
+                made.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own_made);
                 left.lock().unwrap_or_else(PoisonError::into_inner).append(&mut own.left);
                 Ok(())
             },
@@ -89,7 +83,7 @@ impl<B: PackBlock> Blocks<B> for DiskBlocks<'_, B> {
     }
 }
 
-impl<B: PackBlock, R> Work<B, R> {
+impl<B: PackBlock> Work<B> {
     /// Write what later rounds need of the block.
     fn write(&mut self, slots: &Slots, mut slot: Slot) -> Result<()> {
         if self.block.is_empty() {

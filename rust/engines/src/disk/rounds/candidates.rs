@@ -8,8 +8,8 @@ use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_rows::runtime::memory::Growing;
 
-use super::frequent_items::{FrequentItems, NEW, PlaceFor, RARE};
-use crate::exchange::{ByDigest, Chances, NO_CODE, item_hash};
+use super::frequent_items::{FrequentItems, Known, NEW, RARE};
+use crate::exchange::{Chances, NO_CODE, item_hash};
 
 /// Finds the items that some round can release, and gives codes to them.
 pub(super) struct Coding<'a> {
@@ -32,9 +32,7 @@ pub(super) struct Coding<'a> {
 /// The frequent items and candidates that were met so far, with their codes.
 #[derive(Debug)]
 pub(super) struct Met {
-    frequent: FrequentItems,
-    /// Candidates that are not noted there.
-    others: ByDigest<u32>,
+    items: FrequentItems,
     pub(super) candidates: Growing<u128>,
 }
 
@@ -62,35 +60,33 @@ impl Met {
     /// # Errors
     /// [`dpsel_exact::Error::Capacity`] for too many hashes.
     pub(super) fn new(mut counts: Vec<(u32, u32)>, above: u32) -> Result<(Self, Vec<u32>)> {
-        let frequent = FrequentItems::new(&mut counts)?;
-        let mut users = vec![above; frequent.len()];
+        let items = FrequentItems::new(&mut counts)?;
+        let mut users = vec![above; items.len()];
         for (hash, number) in counts {
-            users[frequent.place_of(hash)] = number;
+            users[items.place_of(hash)] = number;
         }
-        Ok((Self { frequent, others: ByDigest::default(), candidates: Growing::default() }, users))
+        Ok((Self { items, candidates: Growing::default() }, users))
     }
 
     /// The bytes that candidates take now, or would take if one more came: beside a full table there is one of twice its size
     /// while it grows.
     fn bytes(&self) -> usize {
-        let tables = if self.others.len() < self.others.capacity() { 1 } else { 3 };
-        self.candidates.bytes() + tables * self.others.capacity() * OTHER_BYTES
+        let (others, room) = self.items.beside();
+        let tables = if others < room { 1 } else { 3 };
+        self.candidates.bytes() + tables * room * OTHER_BYTES
     }
 
     /// Meet an item; returns its code. Other items than first ones are remembered only if they are candidates.
     fn meet(&mut self, item: Digest, is_candidate: bool) -> u32 {
-        let place = self.frequent.place_for(item);
-        let known = place.as_ref().and_then(PlaceFor::number).or_else(|| self.others.get(&item).copied());
+        let known = self.items.find(item);
         // Another thread may have met it since.
-        if let Some(code) = known {
+        if let Known::Met(code) = known {
             return code;
         }
         let code = if is_candidate { codes(self.candidates.len()) } else { NO_CODE };
         self.candidates.extend(is_candidate.then_some(item.0).into_iter());
-        if let Some(place) = place.filter(|place| place.unmet().is_some()) {
-            place.note(code);
-        } else if is_candidate {
-            self.others.insert(item, code);
+        if is_candidate || matches!(known, Known::First(_)) {
+            self.items.note(item, &known, code);
         }
         code
     }
@@ -107,18 +103,12 @@ impl Coding<'_> {
     fn add_codes(&self, items: &[Digest], found: &mut Vec<u32>) {
         let (mut places, mut new, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let (met, first) = (self.met.read().unwrap_or_else(PoisonError::into_inner), found.len());
-        met.frequent.numbers_of(items, found);
+        met.items.numbers_of(items, found);
         for (place, (code, item)) in (first..).zip(found[first..].iter_mut().zip(items)) {
             match *code {
                 // Nearly all of these are no candidates. So that is asked first.
                 RARE => users.push(self.above),
-                NEW => match met.others.get(item) {
-                    Some(known) => {
-                        *code = *known;
-                        continue;
-                    }
-                    None => users.push(self.users[met.frequent.place_of(item_hash(*item))]),
-                },
+                NEW => users.push(self.users[met.items.place_of(item_hash(*item))]),
                 _ => continue,
             }
             places.push(place);

@@ -17,7 +17,7 @@ use dpsel_rows::runtime::memory::{Element, Growing};
 use zerocopy::little_endian::{U32, U128};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::exchange::item_hash;
+use crate::exchange::{ByDigest, item_hash};
 
 /// Bytes that an item takes: a place, of which five in six are taken, and its part of a seed.
 pub(super) const BYTES: usize = 25;
@@ -54,10 +54,23 @@ impl Place {
     }
 }
 
+/// What the table knows of an item.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It was met, and has this number.
+    Met(u32),
+    /// It is the first one that is met with its hash, which was given this number.
+    First(u32),
+    /// Another item was met with its hash, or it has none.
+    New { is_rare: bool },
+}
+
 /// The table.
 #[derive(Debug)]
 pub(super) struct FrequentItems {
     places: Growing<Place>,
+    /// Items that have no place, since another item has the hash, or since there is none.
+    others: ByDigest<u32>,
     /// The seed of all hashes with each number as leading bits.
     seeds: Vec<u16>,
     /// How far a hash is shifted to leave these bits.
@@ -94,7 +107,7 @@ impl FrequentItems {
     fn empty(len: usize, shift: u32) -> Self {
         let mut places = Growing::zeroed(len, 0);
         places.as_mut_slice().fill(Place { number: RARE.into(), ..Place::default() });
-        Self { places, seeds: vec![0; 1 << (u32::BITS - shift)], shift }
+        Self { places, others: ByDigest::default(), seeds: vec![0; 1 << (u32::BITS - shift)], shift }
     }
 
     /// Put all hashes with the same leading bits into free places, by the first seed that gives each a free one.
@@ -136,12 +149,13 @@ impl FrequentItems {
         place(hash, self.seeds[index((hash >> self.shift).into())], self.places.len())
     }
 
-    /// Add the number of each item, or [`RARE`] or [`NEW`].
+    /// Add the number of each item, or [`RARE`] or [`NEW`]. Of items that have no place only those with a hash of the table
+    /// are found.
     ///
     /// The first loop finds the places, and the second reads each. No branch depends on what they read, so the processor
     /// overlaps the reads. `black_box` keeps the compiler from leaving the second loop out.
     pub(super) fn numbers_of(&self, items: &[Digest], found: &mut Vec<u32>) {
-        let (table, mut places) = (self.places.as_slice(), [0; AHEAD]);
+        let (table, mut places, first) = (self.places.as_slice(), [0; AHEAD], found.len());
         for items in items.chunks(AHEAD) {
             let places = &mut places[..items.len()];
             for (place, item) in places.iter_mut().zip(items) {
@@ -156,46 +170,48 @@ impl FrequentItems {
                 if noted.get() == item.0 && !is_unmet(number) { number.get() } else { otherwise }
             }));
         }
+        if !self.others.is_empty() {
+            let new = found[first..].iter_mut().zip(items).filter(|(number, _)| **number == NEW);
+            new.for_each(|(number, item)| *number = *self.others.get(item).unwrap_or(&NEW)); // Otherwise: not met yet.
+        }
     }
 
-    /// The place of an item; `None` if its hash is not in the table.
-    pub(super) fn place_for(&mut self, item: Digest) -> Option<PlaceFor<'_>> {
-        let at = self.place_of(item_hash(item));
-        let place = &mut self.places.as_mut_slice()[at];
-        let is_its = place.number != RARE && (place.item.get() ^ item.0) >> 96 == 0;
-        is_its.then_some(PlaceFor { place, item })
+    /// What is known of an item.
+    pub(super) fn find(&self, item: Digest) -> Known {
+        let Place { item: noted, number } = self.places.as_slice()[self.place_of(item_hash(item))];
+        let is_rare = number == RARE || (noted.get() ^ item.0) >> 96 != 0;
+        if !is_rare && is_unmet(number) {
+            Known::First(number_of_hash(number))
+        } else if !is_rare && noted.get() == item.0 {
+            Known::Met(number.get())
+        } else {
+            self.others.get(&item).map_or(Known::New { is_rare }, |number| Known::Met(*number))
+        }
     }
 
-    /// The items in the order of their numbers. Where no item was noted, the hash stands for it.
+    /// Note the number of an item that was not met yet: at the place of its hash, or beside the table.
+    pub(super) fn note(&mut self, item: Digest, known: &Known, number: u32) {
+        if let Known::First(_) = known {
+            let place = self.place_of(item_hash(item));
+            self.places.as_mut_slice()[place] = Place { item: item.0.into(), number: number.into() };
+        } else {
+            self.others.insert(item, number);
+        }
+    }
+
+    /// The items that have no place, and for how many of them there is room.
+    pub(super) fn beside(&self) -> (usize, usize) {
+        (self.others.len(), self.others.capacity())
+    }
+
+    /// The items in the order of their numbers, those that have no place last. Where no item was noted, the hash stands for it.
     pub(super) fn in_order(&mut self) -> impl Iterator<Item = Digest> {
+        let mut others: Vec<_> = self.others.drain().collect();
+        others.sort_unstable_by_key(|(_, number)| *number);
         let places = self.places.as_mut_slice();
         places.sort_unstable_by_key(|place| number_of_hash(place.number));
         let taken = places.iter().take_while(|place| place.number != RARE);
-        taken.map(|place| Digest(place.item.get()))
-    }
-}
-
-/// The place for an item.
-pub(super) struct PlaceFor<'a> {
-    place: &'a mut Place,
-    item: Digest,
-}
-
-impl PlaceFor<'_> {
-    /// The number of the item, if it is noted here.
-    pub(super) fn number(&self) -> Option<u32> {
-        (self.place.item.get() == self.item.0 && !is_unmet(self.place.number))
-            .then(|| self.place.number.get())
-    }
-
-    /// The number that the hash was given, if no item is noted here.
-    pub(super) fn unmet(&self) -> Option<u32> {
-        is_unmet(self.place.number).then(|| number_of_hash(self.place.number))
-    }
-
-    /// Note the item with this number.
-    pub(super) fn note(self, number: u32) {
-        *self.place = Place { item: self.item.0.into(), number: number.into() };
+        taken.map(|place| Digest(place.item.get())).chain(others.into_iter().map(|(item, _)| item))
     }
 }
 
@@ -217,6 +233,8 @@ fn place(hash: u32, seed: u16, places: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use dpsel_exact::numeric::widths::codes;
+
     use super::*;
 
     fn item(hash: u32, rest: u128) -> Digest {
@@ -248,23 +266,27 @@ mod tests {
                 [1, 2].map(|rest| hashes.iter().map(|hash| item(*hash, rest)).collect::<Vec<_>>());
             assert!(found(&table, &first).iter().all(|found| *found == NEW));
             for (number, item) in (0..).zip(&first) {
-                let place = table.place_for(*item).unwrap();
-                assert_eq!((place.number(), place.unmet()), (None, Some(number)));
-                place.note(number);
-                let place = table.place_for(*item).unwrap();
-                assert_eq!((place.number(), place.unmet()), (Some(number), None));
+                assert_eq!(table.find(*item), Known::First(number));
+                table.note(*item, &Known::First(number), number);
+                assert_eq!(table.find(*item), Known::Met(number));
             }
             assert!(found(&table, &first).into_iter().eq((0..).take(hashes.len())));
             assert!(found(&table, &second).iter().all(|found| *found == NEW));
             let rare: Vec<_> =
                 hashes.iter().map(|hash| hash ^ 1 << 31).filter(|hash| !hashes.contains(hash)).collect();
             for hash in rare {
-                let known =
-                    [found(&table, &[item(hash, 1)])[0], table.place_for(item(hash, 1)).map_or(RARE, |_| 0)];
+                assert_eq!(table.find(item(hash, 1)), Known::New { is_rare: true });
                 // A free place has the bits of this hash.
-                assert!(known == [RARE; 2] || (hash == 0 && known == [NEW, RARE]));
+                assert!(found(&table, &[item(hash, 1)]) == [RARE] || hash == 0);
             }
-            assert!(table.in_order().eq(first));
+            for (number, item) in (hashes.len()..).zip(&second) {
+                let new = table.find(*item);
+                assert_eq!(new, Known::New { is_rare: false });
+                table.note(*item, &new, codes(number));
+                assert_eq!(table.find(*item), Known::Met(codes(number)));
+            }
+            assert!(found(&table, &second).into_iter().eq((codes(hashes.len())..).take(hashes.len())));
+            assert!(table.in_order().eq([first, second].concat()));
         }
     }
 
@@ -273,9 +295,10 @@ mod tests {
     fn an_item_that_looks_like_a_hash_or_a_free_place_is_met_like_others() {
         let mut table = FrequentItems::new(&mut [(7, 2)]).unwrap();
         assert_eq!(found(&table, &[item(7, 0)]), [NEW]);
-        table.place_for(item(7, 0)).unwrap().note(5);
+        table.note(item(7, 0), &Known::First(0), 5);
         assert_eq!(found(&table, &[item(7, 0), item(7, 1)]), [5, NEW]);
-        assert_eq!((found(&table, &[item(0, 0)]), table.place_for(item(0, 0)).is_none()), (vec![RARE], true));
+        assert_eq!(found(&table, &[item(0, 0)]), [RARE]);
+        assert_eq!(table.find(item(0, 0)), Known::New { is_rare: true });
     }
 
     /// Numbers that mean something else than that nothing is noted.
@@ -283,7 +306,7 @@ mod tests {
     fn any_code_of_candidates_can_be_noted() {
         for number in [0, 1 << 30, (1 << 31) - 1, u32::MAX] {
             let mut table = FrequentItems::new(&mut [(7, 2), (8, 9)]).unwrap();
-            table.place_for(item(7, 3)).unwrap().note(number);
+            table.note(item(7, 3), &Known::First(0), number);
             assert_eq!(found(&table, &[item(7, 3), item(8, 3)]), [number, NEW]);
         }
     }

@@ -11,9 +11,9 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::scratch::Stored;
 
 use super::blocks::DiskBlocks;
-use super::frequent_items::{FrequentItems, NEW, RARE};
+use super::frequent_items::{FrequentItems, Known, NEW, RARE};
 use super::job::Rounds;
-use crate::exchange::{BucketUsers, ByDigest, Decisions, Packed};
+use crate::exchange::{BucketUsers, Decisions, Packed};
 
 /// Shared items of which threads have sums of their own.
 const THREAD_SLOTS: usize = 1 << 18;
@@ -25,9 +25,7 @@ const SHARED_IN_ROW: usize = 8;
 /// The slots of shared items. The more users, the smaller, so that what is known of frequent items fits into caches.
 struct Slots {
     items: FrequentItems,
-    /// Items whose hash another one has. Their slots are those beyond.
-    others: ByDigest<u32>,
-    hashes: usize,
+    number: usize,
 }
 
 impl Slots {
@@ -39,39 +37,29 @@ impl Slots {
         let mut items = FrequentItems::new(&mut counts)?;
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         counts.iter().zip(0..).for_each(|((hash, _), slot)| items.set_number(*hash, slot));
-        Ok(Self { items, others: ByDigest::default(), hashes: counts.len() })
+        Ok(Self { items, number: counts.len() })
     }
 
-    fn len(&self) -> usize {
-        self.hashes + self.others.len()
-    }
-
-    /// The slot of an item whose hash is among them.
+    /// The slot of an item, or [`RARE`]. Items whose hash another one has get the slots beyond.
     ///
     /// # Errors
     /// [`Error::Capacity`] for too many items.
-    fn meet(&mut self, item: Digest) -> Result<Option<u32>> {
-        let next = self.len();
-        let Some(place) = self.items.place_for(item) else { return Ok(None) };
-        if let Some(slot) = place.number().or_else(|| self.others.get(&item).copied()) {
-            return Ok(Some(slot));
-        }
-        if let Some(slot) = place.unmet() {
-            place.note(slot);
-            return Ok(Some(slot));
-        }
-        if next >= MOST_SHARED {
-            return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
-        }
-        self.others.insert(item, codes(next));
-        Ok(Some(codes(next)))
-    }
-
-    /// The items in the order of their slots.
-    fn in_order(&mut self) -> impl Iterator<Item = Digest> {
-        let mut others: Vec<_> = self.others.drain().collect();
-        others.sort_unstable_by_key(|(_, slot)| *slot);
-        self.items.in_order().chain(others.into_iter().map(|(item, _)| item))
+    fn meet(&mut self, item: Digest) -> Result<u32> {
+        let known = self.items.find(item);
+        let slot = match known {
+            Known::Met(slot) => return Ok(slot),
+            Known::New { is_rare: true } => return Ok(RARE),
+            Known::First(slot) => slot,
+            Known::New { is_rare: false } if self.number < MOST_SHARED => {
+                self.number += 1;
+                codes(self.number - 1)
+            }
+            Known::New { is_rare: false } => {
+                return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
+            }
+        };
+        self.items.note(item, &known, slot);
+        Ok(slot)
     }
 }
 
@@ -99,7 +87,7 @@ impl BlockWriter<'_> {
         let new = found.iter_mut().zip(items).filter(|(slot, _)| **slot == NEW);
         let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
         for (slot, item) in new {
-            *slot = shared.meet(*item)?.unwrap_or(RARE); // Otherwise: the free place of another hash.
+            *slot = shared.meet(*item)?;
         }
         Ok(())
     }
@@ -133,19 +121,15 @@ impl<'a> Rounds<'a> {
         let (stages, rounds) = (self.stages, self.job.scored_rounds()?);
         let (mut users, mut slots) = self.in_blocks(&contributions, counts)?;
         drop(contributions);
-        let (number, items) = (slots.len(), self.items_before_rounds(slots.in_order())?);
+        let (number, items) = (slots.number, self.items_before_rounds(slots.items.in_order())?);
         // Before the next arrays, so that the peak is lower.
         drop(slots);
         let shared = SharedTable::new(number, (stages.memory.threads, THREAD_SLOTS));
         stages.control.end_phase();
         let (alone, shared) = Driver::new(rounds, shared, items).run(&mut users, stages.control)?;
         let mut released = Vec::new();
-        for item in &alone {
-            Decisions::push(item.digest, item.weight, &mut released);
-        }
-        for item in &shared {
-            Decisions::push(item.digest, item.weight, &mut released);
-        }
+        Decisions::push_released(&alone, &mut released);
+        Decisions::push_released(&shared, &mut released);
         self.held(released.into())
     }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
 use dpsel_rows::contributions::RowOrder;
@@ -55,13 +56,19 @@ impl Stages<'_> {
         let threads = self.memory.fitting(largest(&parts), UNPACKED)?.threads;
         let ranges = ranges(&parts, threads as u64 * RANGES);
         let queue = Queue::new(ranges, self.control, stored.values().len());
-        queue.work(threads, || {
-            let mut task = StageThread { stage: stage()?, output: output(), queue: &queue };
-            while let Some(range) = queue.next() {
-                task.push(stored, range)?;
-            }
-            task.end()
-        })
+        queue.work(
+            threads,
+            || Ok((stage()?, output())),
+            |(stage, output), range| {
+                queue.each_batch(stored, range, |batch| {
+                    stage.push(batch)?.iter().try_for_each(|made| output.take(made))
+                })
+            },
+            |(mut stage, mut output)| {
+                stage.finish()?.iter().try_for_each(|made| output.take(made))?;
+                output.end()
+            },
+        )
     }
 
     /// Do `work` with every value by itself. Each thread starts with a value of its own, which `end` takes.
@@ -99,15 +106,13 @@ impl Stages<'_> {
     ) -> Result<()> {
         let number = tasks.len();
         let queue = Queue::new(tasks, self.control, number);
-        queue.work(self.memory.threads, || {
-            let mut own = start();
-            while let Some(task) = queue.next() {
-                self.control.check()?;
-                work(&mut own, task)?;
-                queue.tally.add(1);
-            }
-            end(own)
-        })
+        let work = |own: &mut T, task| {
+            self.control.check()?;
+            work(own, task)?;
+            queue.tally.add(1);
+            Ok(())
+        };
+        queue.work(self.memory.threads, || Ok(start()), work, end)
     }
 
     /// Do `work` with each bucket by itself: its number, and the positions of its values. Each thread starts with a
@@ -138,7 +143,7 @@ impl Stages<'_> {
         sizes: &[u32],
         key: &ReleaseKey,
     ) -> Result<Vec<u64>> {
-        let (lengths, counted) = (Lengths::new(sizes.to_vec()), Gathered::default());
+        let (lengths, counted) = (Lengths { sizes: sizes.to_vec() }, Gathered::default());
         self.run(
             contributions,
             || Ok(Gather::new(lengths.clone(), key, RowOrder::Any, self.memory.rows)),
@@ -174,25 +179,34 @@ impl<'a, T: Send> Queue<'a, T> {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Do `work` on each thread.
-    fn work(&self, threads: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
+    /// Do `work` with all tasks. If a thread fails, what the others made is not used.
+    fn work<W>(
+        &self,
+        threads: usize,
+        start: impl Fn() -> Result<W> + Sync,
+        work: impl Fn(&mut W, T) -> Result<()> + Sync,
+        end: impl Fn(W) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let on_thread = || {
+            let mut own = start()?;
+            while let Some(task) = self.next() {
+                work(&mut own, task)?;
+            }
+            if self.has_failed() { Ok(()) } else { end(own) }
+        };
         let done = parallel::map(threads, vec![(); threads], |()| {
-            work().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
+            on_thread().inspect_err(|_| self.failed.store(true, Ordering::Relaxed))
         });
         done.into_iter().collect()
     }
-}
 
-/// A stage on one thread.
-struct StageThread<'a, T, S, O> {
-    stage: S,
-    output: O,
-    queue: &'a Queue<'a, T>,
-}
-
-impl<T: Send, S: Stage, O: Output> StageThread<'_, T, S, O> {
-    /// Push a range of values, unless another thread has failed: then what this one makes is not used.
-    fn push(&mut self, stored: &Stored, range: Range<usize>) -> Result<()> {
+    /// Read a range of values, in batches, unless another thread has failed.
+    fn each_batch(
+        &self,
+        stored: &Stored,
+        range: Range<usize>,
+        mut each: impl FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         for at in range.clone() {
             let mut value = Vec::new();
@@ -202,25 +216,15 @@ impl<T: Send, S: Stage, O: Output> StageThread<'_, T, S, O> {
             if bytes < READ && at + 1 < range.end {
                 continue;
             }
-            self.queue.control.check()?;
-            if self.queue.has_failed() {
+            self.control.check()?;
+            if self.has_failed() {
                 return Ok(());
             }
-            for made in self.stage.push(bucketed_batch(&rows)?)? {
-                self.output.take(&made)?;
-            }
-            self.queue.tally.add(rows.len());
+            each(bucketed_batch(&rows)?)?;
+            self.tally.add(rows.len());
             (bytes, rows) = (0, Vec::new());
         }
         Ok(())
-    }
-
-    fn end(mut self) -> Result<()> {
-        if self.queue.has_failed() {
-            return Ok(());
-        }
-        self.stage.finish()?.iter().try_for_each(|made| self.output.take(made))?;
-        self.output.end()
     }
 }
 

@@ -33,9 +33,7 @@ impl BlockTask {
     /// What a task sends to the driver: sums of weights, and decisions.
     pub(super) fn for_driver(&mut self, contents: PartContents, sums: &[u8]) -> BucketedValues {
         let (mut sent, mut decisions) = (BucketedValues::default(), Vec::new());
-        for Released { digest, weight, .. } in std::mem::take(&mut self.released) {
-            Decisions::push(digest, weight, &mut decisions);
-        }
+        Decisions::push_released(&std::mem::take(&mut self.released), &mut decisions);
         for (contents, bytes) in [(contents, sums), (PartContents::Decisions, &decisions)] {
             if !bytes.is_empty() {
                 sent.push(TO_DRIVER, contents.part(bytes));

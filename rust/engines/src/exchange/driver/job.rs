@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
-use dpsel_core::rounds::{BlockFiller, BlockRound, Deciding, Lowered, Turn, Turns};
+use dpsel_core::rounds::{BlockFiller, BlockRound, Lowered, Turn, Turns};
 use dpsel_core::task::JobSpec;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
@@ -82,13 +82,13 @@ impl ExchangeJob {
     /// The stage that takes items out of packed contributions.
     #[must_use]
     pub fn take_out(&self, items: ReleasedSet) -> TakeOut {
-        TakeOut::new(self.key.clone(), items)
+        TakeOut { key: self.key.clone(), items }
     }
 
     /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
     #[must_use]
     pub fn lengths(&self, sizes: Vec<u32>) -> Gather<Lengths> {
-        self.gather(Lengths::new(sizes), RowOrder::Any)
+        self.gather(Lengths { sizes }, RowOrder::Any)
     }
 
     /// The number of users above which an item counts as frequent, at least 1. With this number or fewer, hardly any
@@ -127,7 +127,7 @@ impl ExchangeJob {
     /// # Errors
     /// A rule that cannot be made ready.
     pub(crate) fn chances(&self) -> Result<Chances> {
-        Ok(Chances::new(self.turns()?.each().map(Turn::deciding).collect::<Result<_>>()?))
+        self.turns()?.each().map(Turn::deciding).collect::<Result<_>>().map(Chances)
     }
 
     /// The stage that weighs a round, counted from 0. It leaves out the items released before, and those that the round
@@ -140,16 +140,11 @@ impl ExchangeJob {
         Ok(Weigh::new(self.spec.kept()?, turn.round, turn.deciding()?, released))
     }
 
-    /// What decides whole weights of a round, counted from 0.
+    /// A round in its turn, counted from 0.
     ///
     /// # Errors
-    /// A round that does not exist; a rule that cannot be made ready; as [`ExchangeJob::turns`].
-    pub(super) fn deciding(&self, round: u32) -> Result<Deciding> {
-        self.turn(round)?.deciding()
-    }
-
-    /// A round in its turn, counted from 0.
-    fn turn(&self, number: u32) -> Result<Turn<'_>> {
+    /// A round that does not exist; as [`ExchangeJob::turns`].
+    pub(super) fn turn(&self, number: u32) -> Result<Turn<'_>> {
         self.turns()?.turn(number).ok_or(NO_ROUND)
     }
 
@@ -208,7 +203,7 @@ impl ExchangeJob {
     /// A number of buckets out of range.
     pub fn count(&self, buckets: u32, wanted: Option<ReleasedSet>, bounded: bool) -> Result<Gather<Count>> {
         let bound = self.spec.bound.filter(|_| bounded);
-        let count = Count::new(self.key.clone(), Buckets::new(buckets)?, bound, wanted);
+        let count = Count { key: self.key.clone(), buckets: Buckets::new(buckets)?, bound, wanted };
         Ok(self.gather(count, RowOrder::Any))
     }
 
@@ -224,7 +219,7 @@ impl ExchangeJob {
     /// A number of buckets out of range; a calibration without noise of counts.
     pub fn count_released(&self, buckets: u32, released: ReleasedSet) -> Result<Gather<CountReleased>> {
         let limit = self.count_noise()?.limit();
-        let count = CountReleased::new(Buckets::new(buckets)?, released, limit);
+        let count = CountReleased { buckets: Buckets::new(buckets)?, counted: released, limit };
         Ok(self.gather(count, self.rows()))
     }
 
@@ -233,7 +228,7 @@ impl ExchangeJob {
     /// # Errors
     /// A calibration without noise of counts.
     pub fn noisy_counts(&self) -> Result<Sum<NoisyCounts>> {
-        Ok(Sum::new(NoisyCounts::new(self.count_noise()?, self.key.clone())))
+        Ok(Sum::new(NoisyCounts { noise: self.count_noise()?, key: self.key.clone() }))
     }
 
     /// The noisy number of each of these items: one that was found, or noise alone. An item that comes out in any case may
@@ -258,7 +253,7 @@ impl ExchangeJob {
     /// # Errors
     /// A calibration without noise of the rest.
     pub fn count_rest(&self, listed: ReleasedSet) -> Result<Gather<CountRest>> {
-        Ok(self.gather(CountRest::new(listed, self.rest_noise()?), self.rows()))
+        Ok(self.gather(CountRest { listed, noise: self.rest_noise()? }, self.rows()))
     }
 
     /// The sums of what a list covers, from all packed values of [`ExchangeJob::count_rest`].
@@ -266,7 +261,9 @@ impl ExchangeJob {
     /// # Errors
     /// A calibration without noise of the rest; damaged values.
     pub(crate) fn rest_of(&self, packed: &[u8]) -> Result<RestSums> {
-        CountRest::total(&self.rest_noise()?, packed)
+        let mut sums = self.rest_noise()?.sums();
+        sums.add_bytes(packed)?;
+        Ok(sums)
     }
 
     fn rest_noise(&self) -> Result<RestNoise> {

@@ -33,7 +33,7 @@ pub fn added_up(sent: &Packed, more: &Packed) -> Result<Packed> {
 /// [`Error::Internal`](dpsel_exact::Error::Internal) if they are damaged, or if there is no such round;
 /// [`Error::Capacity`](dpsel_exact::Error::Capacity) for more users than noise may be added for.
 pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
-    let deciding = job.deciding(round)?;
+    let deciding = job.turn(round)?.deciding()?;
     // Allocated once. Growing would leave a copy behind that is not wiped.
     let (mut weights, mut decided) = (Vec::with_capacity(sent.bytes().len() / WEIGHT), Vec::new());
     let read = unpack_weights(sent.bytes(), &mut weights);

@@ -21,29 +21,24 @@ pub(crate) enum BeyondMemory {
     Cluster,
 }
 
+/// What to do instead: with both of the other mechanisms, with one of them, and without.
+macro_rules! fixes {
+    ($otherwise:literal) => {
+        [
+            concat!("pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or ", $otherwise),
+            concat!("pass mechanism=dpsel.Steered(reach=3), or ", $otherwise),
+            concat!("pass mechanism=dpsel.Sips(), or ", $otherwise),
+            $otherwise,
+        ]
+    };
+}
+
 impl BeyondMemory {
     /// What it does not do, and what to do instead: with one of two mechanisms, or where neither meets the request.
     fn words(self) -> (&'static str, [&'static str; 4]) {
         match self {
-            Self::Disk => (
-                "scratch= does not work with",
-                [
-                    "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or leave scratch= out",
-                    "pass mechanism=dpsel.Steered(reach=3), or leave scratch= out",
-                    "pass mechanism=dpsel.Sips(), or leave scratch= out",
-                    "leave scratch= out",
-                ],
-            ),
-            Self::Cluster => (
-                "Spark does not run",
-                [
-                    "pass mechanism=dpsel.Steered(reach=3) or mechanism=dpsel.Sips(), or call dpsel.select_partitions on \
-                     one machine",
-                    "pass mechanism=dpsel.Steered(reach=3), or call dpsel.select_partitions on one machine",
-                    "pass mechanism=dpsel.Sips(), or call dpsel.select_partitions on one machine",
-                    "call dpsel.select_partitions on one machine",
-                ],
-            ),
+            Self::Disk => ("scratch= does not work with", fixes!("leave scratch= out")),
+            Self::Cluster => ("Spark does not run", fixes!("call dpsel.select_partitions on one machine")),
         }
     }
 }

@@ -79,9 +79,7 @@ impl Steering {
                 .into());
         };
         let mut released = std::mem::take(&mut self.released);
-        for item in &decided {
-            Decisions::push(item.digest, item.weight, &mut released);
-        }
+        Decisions::push_released(&decided, &mut released);
         Ok(released.into())
     }
 

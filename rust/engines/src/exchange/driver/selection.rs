@@ -68,7 +68,7 @@ impl Selection {
     /// # Errors
     /// As the local engine for the choice.
     pub fn after_a_look(&self, counted: &Packed) -> Result<Self> {
-        let total = |sizes: &[u32]| Ok(Lengths::new(sizes.to_vec()).total(counted.bytes()));
+        let total = |sizes: &[u32]| Ok(Lengths { sizes: sizes.to_vec() }.total(counted.bytes()));
         let asked = after_a_look(&self.asked.request, self.job.key(), total)?;
         Ok(Self { lists: Arc::clone(&self.lists), ..Self::of(asked, self.job.key().clone())? })
     }

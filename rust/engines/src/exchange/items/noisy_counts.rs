@@ -10,14 +10,8 @@ use crate::exchange::wire::Decisions;
 /// The stage that adds noise to the numbers of users or rows of released items.
 #[derive(Debug)]
 pub struct NoisyCounts {
-    noise: CountNoise,
-    key: ReleaseKey,
-}
-
-impl NoisyCounts {
-    pub(crate) fn new(noise: CountNoise, key: ReleaseKey) -> Self {
-        Self { noise, key }
-    }
+    pub(crate) noise: CountNoise,
+    pub(crate) key: ReleaseKey,
 }
 
 impl OnItems for NoisyCounts {

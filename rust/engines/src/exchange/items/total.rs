@@ -29,12 +29,10 @@ impl OnItems for Total {
                 self.counts.push((item, users));
             }
         }
-        let Some(most) = self.most else {
-            packed.extend(Decisions::pack(self.counts.drain(..)));
-            return Ok(());
-        };
-        if self.counts.len() / 2 >= most {
-            keep_largest(&mut self.counts, most);
+        match self.most {
+            None => self.finish(packed),
+            Some(most) if self.counts.len() / 2 >= most => keep_largest(&mut self.counts, most),
+            Some(_) => {}
         }
         Ok(())
     }

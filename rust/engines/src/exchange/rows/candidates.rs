@@ -11,14 +11,9 @@ use crate::exchange::wire::UserCounts;
 
 /// What the rounds can release.
 #[derive(Debug)]
-pub(crate) struct Chances(Vec<Deciding>);
+pub(crate) struct Chances(pub(crate) Vec<Deciding>);
 
 impl Chances {
-    /// Those of all rounds.
-    pub(crate) fn new(rounds: Vec<Deciding>) -> Self {
-        Self(rounds)
-    }
-
     /// Whether some round would release each item if so many users gave it a unit.
     pub(crate) fn can_release(&self, items: &[Digest], users: &[u32]) -> Vec<bool> {
         let mut found = vec![false; items.len()];

@@ -14,22 +14,12 @@ use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 /// The stage that counts the users of items.
 #[derive(Debug)]
 pub struct Count {
-    key: ReleaseKey,
-    buckets: Buckets,
-    bound: Option<L0Bound>,
-    wanted: Option<ReleasedSet>,
-}
-
-impl Count {
-    /// Count the items of `wanted`, or all items. With a bound, users count for the items that they keep under it.
-    pub(crate) fn new(
-        key: ReleaseKey,
-        buckets: Buckets,
-        bound: Option<L0Bound>,
-        wanted: Option<ReleasedSet>,
-    ) -> Self {
-        Self { key, buckets, bound, wanted }
-    }
+    pub(crate) key: ReleaseKey,
+    pub(crate) buckets: Buckets,
+    /// With a bound, users count for the items that they keep under it.
+    pub(crate) bound: Option<L0Bound>,
+    /// The items to count; `None` for all.
+    pub(crate) wanted: Option<ReleasedSet>,
 }
 
 impl OnUsers for Count {

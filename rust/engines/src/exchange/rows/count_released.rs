@@ -14,16 +14,10 @@ use crate::exchange::wire::{Buckets, ReleasedSet, pack_by_bucket};
 /// The stage that counts the users or rows of released items, for numbers beside a selection.
 #[derive(Debug)]
 pub struct CountReleased {
-    buckets: Buckets,
-    counted: ReleasedSet,
-    limit: CountLimit,
-}
-
-impl CountReleased {
-    /// Count the items of `counted`.
-    pub(crate) fn new(buckets: Buckets, counted: ReleasedSet, limit: CountLimit) -> Self {
-        Self { buckets, counted, limit }
-    }
+    pub(crate) buckets: Buckets,
+    /// The items to count.
+    pub(crate) counted: ReleasedSet,
+    pub(crate) limit: CountLimit,
 }
 
 impl OnUsers for CountReleased {

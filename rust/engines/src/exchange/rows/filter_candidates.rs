@@ -8,7 +8,7 @@ use dpsel_exact::random::Digest;
 
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    Buckets, Dictionaries, ReleasedSet, bucketed_values, pack_by_bucket, take_items,
+    Buckets, Dictionaries, PackedUsers, ReleasedSet, bucketed_values, pack_by_bucket,
 };
 
 /// Items that are put together before they are sent.
@@ -20,12 +20,14 @@ pub struct FilterCandidates {
     buckets: Buckets,
     dictionaries: Dictionaries,
     filter: ReleasedSet,
+    /// Those of one value.
+    items: Vec<Digest>,
     passed: Vec<Digest>,
 }
 
 impl FilterCandidates {
     pub(crate) fn new(buckets: Buckets, dictionaries: Dictionaries, filter: ReleasedSet) -> Self {
-        Self { buckets, dictionaries, filter, passed: Vec::new() }
+        Self { buckets, dictionaries, filter, items: Vec::new(), passed: Vec::new() }
     }
 
     fn put_together(&mut self) {
@@ -42,9 +44,9 @@ impl FilterCandidates {
 
 impl Stage for FilterCandidates {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
-        for (_, mut packed) in bucketed_values(&batch)? {
-            let items = take_items(&mut packed, &self.dictionaries)?;
-            self.passed.extend(items.into_iter().filter(|item| self.filter.contains(*item)));
+        for (_, packed) in bucketed_values(&batch)? {
+            PackedUsers::unpack(packed, &self.dictionaries, &mut self.items)?;
+            self.passed.extend(self.items.drain(..).filter(|item| self.filter.contains(*item)));
             if self.passed.len() >= HELD {
                 self.put_together();
             }

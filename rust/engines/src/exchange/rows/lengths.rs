@@ -11,15 +11,11 @@ use crate::exchange::wire::packed_batch;
 /// The stage that counts users by size.
 #[derive(Debug, Clone)]
 pub struct Lengths {
-    sizes: Vec<u32>,
+    /// The classes end with these sizes.
+    pub(crate) sizes: Vec<u32>,
 }
 
 impl Lengths {
-    /// The classes end with these sizes.
-    pub(crate) fn new(sizes: Vec<u32>) -> Self {
-        Self { sizes }
-    }
-
     /// The number of users in each class, from all packed values of the stage.
     pub(crate) fn total(&self, packed: &[u8]) -> Vec<u64> {
         let mut total = vec![0_u64; self.sizes.len() + 1];

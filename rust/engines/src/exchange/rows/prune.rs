@@ -55,7 +55,8 @@ impl Pruner {
             return;
         }
         if places.len() <= bound {
-            return pruned.add(total, places.iter().map(code).filter(|code| *code != NO_CODE));
+            let kept = places.iter().map(code).filter(|code| *code != NO_CODE);
+            return pruned.add(total, kept.map(|code| (code, None)));
         }
         for first in [bound.saturating_mul(AHEAD), usize::MAX] {
             let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
@@ -68,7 +69,7 @@ impl Pruner {
         let others = places.iter().enumerate().filter(|(_, place)| is_other(place));
         let end = others.map(|(rank, _)| rank).nth(bound - 1).unwrap_or(places.len()); // Otherwise: there is none.
         let kept = (0..).zip(&places[..end]).filter(|(_, place)| !is_other(place));
-        pruned.add_ranked(total, kept.map(|(rank, place)| (code(place), rank)));
+        pruned.add(total, kept.map(|(rank, place)| (code(place), Some(rank))));
     }
 }
 

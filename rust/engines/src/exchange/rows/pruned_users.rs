@@ -26,25 +26,14 @@ pub(crate) struct PrunedUsers {
 }
 
 impl PrunedUsers {
-    /// Add a user of so many items within the bound, with its candidates.
-    pub(super) fn add(&mut self, total: u32, kept: impl Iterator<Item = u32>) {
-        let before = self.candidates.len();
-        self.candidates.extend(kept.map(U32::new));
-        self.end_user(total, before);
-    }
-
-    /// Add a user above the bound, with its candidates and their ranks.
-    pub(super) fn add_ranked(&mut self, total: u32, kept: impl Iterator<Item = (u32, u32)>) {
+    /// Add a user of so many items with its candidates; above the bound they have ranks. Users without candidates do not
+    /// count.
+    pub(super) fn add(&mut self, total: u32, kept: impl Iterator<Item = (u32, Option<u32>)>) {
         let before = self.candidates.len();
         for (candidate, rank) in kept {
             self.candidates.push(candidate.into());
-            self.ranks.push(rank.into());
+            self.ranks.extend(rank.map(U32::new));
         }
-        self.end_user(total, before);
-    }
-
-    /// Users without candidates do not count.
-    fn end_user(&mut self, total: u32, before: usize) {
         let kept = codes(self.candidates.len() - before);
         if kept > 0 {
             self.users.push([total.into(), kept.into()]);
@@ -196,9 +185,9 @@ mod tests {
     #[test]
     fn items_move_up_when_others_are_released_and_half_of_a_block_is_an_error() {
         let (mut block, mut packed) = (PrunedUsers::default(), Vec::new());
-        block.add(2, [0, 1].into_iter());
+        block.add(2, [(0, None), (1, None)].into_iter());
         block.add(1, std::iter::empty());
-        block.add_ranked(5, [(1, 0), (2, 1), (3, 2)].into_iter());
+        block.add(5, [(1, Some(0)), (2, Some(1)), (3, Some(2))].into_iter());
         assert_eq!(block.rows(), 5);
         block.take(&mut packed);
         assert_eq!(block.rows(), 0);

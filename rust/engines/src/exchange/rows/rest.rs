@@ -3,7 +3,7 @@
 //! All items that a user holds are here, also those beyond its bound. So each user is in one class.
 
 use arrow_array::RecordBatch;
-use dpsel_core::counting::{RestNoise, RestSums};
+use dpsel_core::counting::RestNoise;
 use dpsel_exact::Result;
 use dpsel_rows::contributions::Contributions;
 
@@ -13,25 +13,9 @@ use crate::exchange::wire::{ReleasedSet, packed_batch};
 /// The stage that sums up what a list covers.
 #[derive(Debug)]
 pub struct CountRest {
-    listed: ReleasedSet,
-    noise: RestNoise,
-}
-
-impl CountRest {
-    /// The list has the items of `listed`.
-    pub(crate) fn new(listed: ReleasedSet, noise: RestNoise) -> Self {
-        Self { listed, noise }
-    }
-
-    /// The sums, from all packed values of the stage.
-    ///
-    /// # Errors
-    /// Damaged values.
-    pub(crate) fn total(noise: &RestNoise, packed: &[u8]) -> Result<RestSums> {
-        let mut sums = noise.sums();
-        sums.add_bytes(packed)?;
-        Ok(sums)
-    }
+    /// The items of the list.
+    pub(crate) listed: ReleasedSet,
+    pub(crate) noise: RestNoise,
 }
 
 impl OnUsers for CountRest {

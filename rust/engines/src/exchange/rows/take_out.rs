@@ -14,14 +14,8 @@ use crate::exchange::wire::{BucketedValues, Buckets, ReleasedSet, bucketed_value
 /// The stage that takes items out of packed contributions.
 #[derive(Debug)]
 pub struct TakeOut {
-    key: ReleaseKey,
-    items: ReleasedSet,
-}
-
-impl TakeOut {
-    pub(crate) fn new(key: ReleaseKey, items: ReleasedSet) -> Self {
-        Self { key, items }
-    }
+    pub(crate) key: ReleaseKey,
+    pub(crate) items: ReleasedSet,
 }
 
 impl Stage for TakeOut {

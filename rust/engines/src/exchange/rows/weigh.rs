@@ -11,7 +11,9 @@ use dpsel_rows::contributions::ItemCode;
 use super::pruned_users::{CandidateSums, PackedPruned};
 use super::weights::Weights;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{ReleasedSet, add_up, bucketed_values, pack_for_driver, take_dictionary};
+use crate::exchange::wire::{
+    BucketedValues, ReleasedSet, TO_DRIVER, add_up, bucketed_values, take_dictionary,
+};
 
 /// Weights that are added up before they are sent, which take up to about 120 bytes each. The more wait, the fewer move.
 const MOST: usize = if cfg!(test) { 1 << 6 } else { 1 << 22 };
@@ -75,6 +77,8 @@ impl Stage for Weigh {
 
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         add_up(&mut self.sums);
-        pack_for_driver(&std::mem::take(&mut self.sums)).into_batches()
+        let mut made = BucketedValues::default();
+        made.push_weights(TO_DRIVER, &std::mem::take(&mut self.sums));
+        made.into_batches()
     }
 }

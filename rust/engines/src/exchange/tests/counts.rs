@@ -113,8 +113,8 @@ fn a_user_adds_its_norm_and_noise_comes_before_the_driver() {
     let (job, engine) = (selection.job(), Engine::new(selection.job(), table, &rows, 1));
     let mut digests = Vec::new();
     for batch in engine.contributions.concat() {
-        for (_, mut packed) in bucketed_values(&batch).unwrap() {
-            digests.extend(take_items(&mut packed, &Dictionaries::new(&key())).unwrap());
+        for (_, packed) in bucketed_values(&batch).unwrap() {
+            PackedUsers::unpack(packed, &Dictionaries::new(&key()), &mut digests).unwrap();
         }
     }
     let all = Decisions::pack(digests.iter().map(|item| (*item, 0)));

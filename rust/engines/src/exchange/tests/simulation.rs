@@ -190,8 +190,11 @@ impl<'a> Engine<'a> {
 
     /// The user counts of frequent items.
     pub(super) fn frequent(&self, frequent_above: u32) -> UserCounts {
-        let made: Vec<RecordBatch> =
-            self.user_counts.iter().flat_map(|part| run(FrequentItems::new(frequent_above), part)).collect();
+        let made: Vec<RecordBatch> = self
+            .user_counts
+            .iter()
+            .flat_map(|part| run(FrequentItems::above(frequent_above), part))
+            .collect();
         UserCounts::unpack(frequent_above, &packed(&made)).unwrap()
     }
 

@@ -107,21 +107,13 @@ fn batch<const N: usize>(columns: [(&str, ArrayRef); N]) -> Result<RecordBatch> 
 /// # Errors
 /// [`Error::Internal`] for a batch with other columns, as in the functions below.
 pub(crate) fn bucketed_values(batch: &RecordBatch) -> Result<impl Iterator<Item = (i32, &[u8])>> {
-    Ok(integers(batch, BUCKET)?.iter().copied().zip(bytes(batch, PACKED)?))
+    let buckets = batch.column_by_name(BUCKET).and_then(|column| column.as_primitive_opt::<Int32Type>());
+    Ok(buckets.ok_or(WRONG)?.values().iter().copied().zip(packed_values(batch)?))
 }
 
 /// The packed values of a batch, whatever its other columns are.
 pub(super) fn packed_values(batch: &RecordBatch) -> Result<Vec<&[u8]>> {
-    bytes(batch, PACKED)
-}
-
-fn integers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a [i32]> {
-    let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int32Type>());
-    column.map(|column| column.values().as_ref()).ok_or(WRONG)
-}
-
-fn bytes<'a>(batch: &'a RecordBatch, name: &str) -> Result<Vec<&'a [u8]>> {
-    let column = batch.column_by_name(name).ok_or(WRONG)?;
+    let column = batch.column_by_name(PACKED).ok_or(WRONG)?;
     if let Some(small) = column.as_binary_opt::<i32>() {
         return small.iter().collect::<Option<_>>().ok_or(WRONG);
     }

@@ -92,17 +92,9 @@ impl Payload for Nameless {
 
 /// The users of packed contributions, without a table of their items.
 #[derive(Debug)]
-pub(crate) struct PackedUsers<'a> {
-    /// The number of its items.
-    items: usize,
-    users: PackedForm<'a>,
-}
-
-/// The users of a packed value.
-#[derive(Debug)]
-enum PackedForm<'a> {
-    /// So many users with places in the dictionary.
-    Placed(u32, &'a [u8]),
+pub(crate) enum PackedUsers<'a> {
+    /// So many users, with places in a dictionary of so many items.
+    Placed { users: u32, items: usize, rest: &'a [u8] },
     /// The dictionary has the items of one user after the other.
     Listed(Listed<'a>),
 }
@@ -117,16 +109,13 @@ impl<'a> PackedUsers<'a> {
         dictionaries: &Dictionaries,
         items: &mut Vec<Digest>,
     ) -> Result<Self> {
-        let first = items.len();
-        let users = if let Some(users) = Listed::unpack(packed, dictionaries, items)? {
-            PackedForm::Listed(users)
-        } else {
-            let mut rest = packed;
-            let users = take_u32(&mut rest)?;
-            dictionaries.take(&mut rest, items)?;
-            PackedForm::Placed(users, rest)
-        };
-        Ok(Self { items: items.len() - first, users })
+        if let Some(users) = Listed::unpack(packed, dictionaries, items)? {
+            return Ok(Self::Listed(users));
+        }
+        let (first, mut rest) = (items.len(), packed);
+        let users = take_u32(&mut rest)?;
+        dictionaries.take(&mut rest, items)?;
+        Ok(Self::Placed { users, items: items.len() - first, rest })
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -135,9 +124,9 @@ impl<'a> PackedUsers<'a> {
     /// [`Error::Internal`](dpsel_exact::Error::Internal) if the value is damaged; those of `each`.
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
         let mut places = Vec::new();
-        let (users, mut rest) = match &self.users {
-            PackedForm::Placed(users, rest) => (*users, *rest),
-            PackedForm::Listed(listed) => {
+        let (users, known, mut rest) = match self {
+            Self::Placed { users, items, rest } => (*users, *items, *rest),
+            Self::Listed(listed) => {
                 let mut end = 0;
                 return listed.each().try_for_each(|(user, items)| {
                     let start = end;
@@ -154,7 +143,7 @@ impl<'a> PackedUsers<'a> {
             places.clear();
             for _ in 0..items {
                 let place = u32::try_from(take_integer(&mut rest)?).map_err(|_| CORRUPT)?;
-                if place as usize >= self.items {
+                if place as usize >= known {
                     return Err(CORRUPT);
                 }
                 places.push(place);
@@ -178,8 +167,10 @@ pub(crate) fn unpack(
     let packed = PackedUsers::unpack(packed, dictionaries, &mut items)?;
     let mut codes: Vec<ItemCode> = Vec::with_capacity(items.len());
     worker.intern(&items, &Nameless, &mut codes)?;
-    let mut rows = BuilderRows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new(), total: 0 };
+    let mut rows = BuilderRows { worker, users: Vec::new(), lens: Vec::new(), items: Vec::new() };
+    let mut total = 0;
     packed.each(|user, places| {
+        total += places.len();
         for part in places.chunks(ROWS) {
             rows.begin(user)?;
             rows.items.extend(part.iter().map(|place| codes[*place as usize]));
@@ -188,22 +179,7 @@ pub(crate) fn unpack(
         Ok(())
     })?;
     rows.flush()?;
-    Ok(rows.total)
-}
-
-/// Take the dictionary of packed contributions off the front. That of listed users takes all of the value.
-///
-/// # Errors
-/// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
-pub(crate) fn take_items(rest: &mut &[u8], dictionaries: &Dictionaries) -> Result<Vec<Digest>> {
-    let mut items = Vec::new();
-    if Listed::unpack(rest, dictionaries, &mut items)?.is_some() {
-        *rest = &[];
-    } else {
-        take_u32(rest)?;
-        dictionaries.take(rest, &mut items)?;
-    }
-    Ok(items)
+    Ok(total)
 }
 
 /// Rows on their way to a builder.
@@ -212,7 +188,6 @@ struct BuilderRows<'a> {
     users: Vec<Digest>,
     lens: Vec<u32>,
     items: Vec<ItemCode>,
-    total: usize,
 }
 
 impl BuilderRows<'_> {
@@ -228,7 +203,6 @@ impl BuilderRows<'_> {
         let mut codes: Vec<UserCode> = Vec::with_capacity(self.users.len());
         self.worker.intern(&self.users, &Nameless, &mut codes)?;
         self.worker.push(&codes, Some(&self.lens), &self.items)?;
-        self.total += self.items.len();
         self.users.clear();
         self.lens.clear();
         self.items.clear();

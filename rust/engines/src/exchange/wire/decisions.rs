@@ -1,5 +1,6 @@
 //! Decisions: items, each with a number.
 
+use dpsel_core::rounds::Released;
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
@@ -51,6 +52,13 @@ impl Decisions {
     pub(crate) fn push(item: Digest, number: i64, packed: &mut Vec<u8>) {
         push_digest(item, packed);
         packed.extend(number.to_le_bytes());
+    }
+
+    /// Append the packed decisions of these items.
+    pub(crate) fn push_released<N>(items: &[Released<N>], packed: &mut Vec<u8>) {
+        for item in items {
+            Self::push(item.digest, item.weight, packed);
+        }
     }
 
     /// Pack items and numbers, one after the other.

@@ -24,7 +24,7 @@ pub(crate) use batches::{BucketedValues, bucketed_batch, bucketed_values, packed
 pub(crate) use buckets::{BucketRuns, Buckets, TO_DRIVER};
 pub(crate) use bytes::{VALUE_BYTES, push_digest, take_digest, take_u32};
 pub(crate) use candidate_lists::{push_dictionary, take_dictionary};
-pub(crate) use contributions::{PackedUsers, Packer, take_items, unpack};
+pub(crate) use contributions::{PackedUsers, Packer, unpack};
 pub use decisions::Decisions;
 pub(crate) use dictionary::Dictionaries;
 pub(crate) use digest_maps::{ByDigest, add_up};
@@ -34,4 +34,4 @@ pub(crate) use shared_items::{PartContents, SharedStates, each_part, each_sum, p
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use user_lists::Lister;
-pub(crate) use weights::{pack_by_bucket, pack_for_driver, push_weight, unpack_weights};
+pub(crate) use weights::{pack_by_bucket, push_weight, unpack_weights};

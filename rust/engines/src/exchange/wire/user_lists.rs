@@ -73,7 +73,7 @@ impl Lister {
 
 /// The users of a value. Their items stand one after the other.
 #[derive(Debug)]
-pub(super) struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     users: &'a [U128],
     lens: &'a [U32],
 }
