@@ -2841,9 +2841,9 @@ MUTANTS = [
     Mutant(
         "the exchange counts the weights of a task twice",
         IN_ENGINES + "exchange/items/sum.rs",
-        "            unpack_weights(packed, &mut self.weights)?;",
-        """            unpack_weights(packed, &mut self.weights)?;
-            unpack_weights(packed, &mut self.weights)?;""",
+        "            (self.unpack)(packed, &mut self.sums)?;",
+        """            (self.unpack)(packed, &mut self.sums)?;
+            (self.unpack)(packed, &mut self.sums)?;""",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2905,8 +2905,8 @@ MUTANTS = [
     Mutant(
         "the join misses an item of the table",
         IN_ENGINES + "exchange/rows/filter_candidates.rs",
-        "self.passed.extend(items.into_iter().filter(",
-        "self.passed.extend(items.into_iter().step_by(2).filter(",
+        "self.passed.extend(self.items.drain(..).filter(",
+        "self.passed.extend(self.items.drain(..).step_by(2).filter(",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -3040,8 +3040,8 @@ MUTANTS = [
     Mutant(
         "the driver decides all rounds as the first one",
         IN_ENGINES + "exchange/driver/plain_rounds.rs",
-        "job.deciding(round)?",
-        "job.deciding(round.min(0))?",
+        "job.turn(round)?.deciding()?",
+        "job.turn(round.min(0))?.deciding()?",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -3075,7 +3075,7 @@ MUTANTS = [
     Mutant(
         "weights that come to the driver lose the end of a value",
         IN_ENGINES + "exchange/wire/weights.rs",
-        "    if !packed.is_empty() {\n        made.push(bucket, packed);\n    }\n",
+        "        if !packed.is_empty() {\n            self.push(bucket, packed);\n        }\n",
         "",
         ("cargo:exchange",),
     ),
@@ -3138,8 +3138,8 @@ MUTANTS = [
     Mutant(
         "a top-k of the exchange drops a candidate",
         IN_ENGINES + "exchange/items/total.rs",
-        "if self.counts.len() / 2 >= most {",
-        "if { self.counts.retain(|(_, users)| *users < 20); true } {",
+        "Some(most) if self.counts.len() / 2 >= most =>",
+        "Some(most) if { self.counts.retain(|(_, users)| *users < 20); true } =>",
         ("cargo:exchange",),
     ),
     Mutant(
