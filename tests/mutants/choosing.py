@@ -31,8 +31,10 @@ def chosen(arguments: argparse.Namespace) -> list[Mutant]:
     if arguments.changed:
         mutants = of_change(mutants)
     part, parts = map(int, arguments.shard.split("/"))
-    # Those of Python come first, while the extension in the copy is the unpatched one.
-    return sorted(sampled(mutants, arguments.sample), key=lambda m: not m.in_python)[part - 1 :: parts]
+    # Those of Python come first, while the extension in the copy is the unpatched one. Those of a crate come
+    # together, because each builds what stands above the crate.
+    ordered = sorted(sampled(mutants, arguments.sample), key=lambda m: (not m.in_python, m.file))
+    return ordered[part - 1 :: parts]
 
 
 def of_change(mutants: list[Mutant]) -> list[Mutant]:

@@ -19,11 +19,13 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 import tomllib
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRATCH = ROOT / "target" / "mutants"
+TARGET = ROOT / "target"
+SCRATCH = TARGET / "mutants"
 COPIED = [
     "Cargo.toml",
     "Cargo.lock",
@@ -84,6 +87,9 @@ def copy_repository() -> Path:
             shutil.copytree(source, copy / name, ignore=ignored, copy_function=shutil.copy)
         elif source.exists():
             shutil.copy(source, copy / name)
+    # Only unit tests are named by bugs; others would make Cargo build each crate a second time for them.
+    for folder in (copy / "rust").glob("*/tests"):
+        shutil.rmtree(folder)
     rename_version(copy)
     return copy
 
@@ -115,7 +121,7 @@ def patched(folder: Path, mutant: Mutant) -> str:
 def cargo_environment() -> dict[str, str]:
     """Build into the target folder of the repository itself, where the dependencies are already."""
     return os.environ | {
-        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "CARGO_TARGET_DIR": str(TARGET),
         "PYO3_BUILD_EXTENSION_MODULE": "1",
         "PYO3_PYTHON": sys.executable,
     }
@@ -135,7 +141,6 @@ def take_built(copy: Path) -> None:
 
 def build(copy: Path) -> None:
     """Build the extension and put it beside the copied Python package."""
-    target = ROOT / "target"
     command = ["cargo", "build", "--quiet", "--locked", *BINDING]
     done = subprocess.run(
         command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
@@ -144,10 +149,17 @@ def build(copy: Path) -> None:
         raise BrokenRunError(f"the copy does not compile: {done.stderr[-2000:]}")
     built = next(
         p
-        for p in (target / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
+        for p in (TARGET / "debug" / n for n in ("lib_core.so", "lib_core.dylib", "_core.dll"))
         if p.exists()
     )
+    demand_newer(built, copy)
     shutil.copy2(built, built_module(copy))
+
+
+def demand_newer(built: Path, copy: Path) -> None:
+    """What is older than a source does not have the bug, and its tests would say nothing."""
+    if built.stat().st_mtime < max(path.stat().st_mtime for path in (copy / "rust").rglob("*.rs")):
+        raise BrokenRunError(f"{built} is older than the sources of the copy")
 
 
 def located(mutant: Mutant) -> tuple[str, ...]:
@@ -164,15 +176,21 @@ def located(mutant: Mutant) -> tuple[str, ...]:
 
 def unit_tests_fail(copy: Path, crate: str, test_filter: str) -> bool:
     """Whether a unit test of the crate fails. With `--tests`, and not `--lib`, no crate above it is built."""
-    command = ["cargo", "test", "--quiet", "-p", f"dpsel-{crate}", *BINDING, "--tests", test_filter]
-    done = subprocess.run(
-        command, cwd=copy, env=cargo_environment(), capture_output=True, text=True, check=False
-    )
-    if done.returncode and "test result: FAILED" not in done.stdout:
-        raise BrokenRunError(f"the unit tests do not run: {done.stderr[-2000:]}")
-    if not re.search(r"running [1-9]", done.stdout):
+    command = ["cargo", "test", "-p", f"dpsel-{crate}", *BINDING, "--tests", test_filter]
+    said = []
+    options = {"cwd": copy, "env": cargo_environment(), "text": True, "start_new_session": True}
+    with subprocess.Popen(command, stdout=PIPE, stderr=STDOUT, **options) as running:
+        for line in running.stdout or ():
+            said.append(line)
+            # The others may take minutes, or never end with the bug.
+            if re.fullmatch(r"test .* FAILED\n", line):
+                os.killpg(running.pid, signal.SIGKILL)
+                return True
+    if running.returncode:
+        raise BrokenRunError(f"the unit tests do not run: {''.join(said)[-2000:]}")
+    if not re.search(r"running [1-9]", "".join(said)):
         raise BrokenRunError(f"no unit test of dpsel-{crate} is named like {test_filter}")
-    return done.returncode != 0
+    return False
 
 
 def tests_fail(copy: Path, tests: tuple[str, ...], *, build_first: bool) -> str | None:
@@ -205,13 +223,14 @@ def pytest_fails(copy: Path, files: list[str]) -> str | None:
         # A library beneath that crashes as the interpreter ends says nothing about the bug: again.
         if done.returncode >= 0:
             break
-    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    # Also those whose fixture fails. A file that cannot be imported has no test that fails.
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
     # Several processes that stop at the first failure end with 2.
-    if done.returncode not in ((0, 1, 2) if failed else (0, 1)):
+    if done.returncode not in ((0, 1, 2) if failed else (0,)):
         ended = f"pytest ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[:2000]}"
         within = done.returncode < 0 and not re.search(r"^\d+ (passed|failed)", done.stdout, re.MULTILINE)
         raise (CrashedTestError if within else BrokenRunError)(ended)
-    return failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else None
+    return failed[0] if failed else None
 
 
 def plant(copy: Path, mutant: Mutant) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -181,3 +182,29 @@ def test_a_crash_after_the_tests_says_nothing_about_a_bug(runner, tmp_path) -> N
     with pytest.raises(runner.BrokenRunError, match="pytest ended with -11") as raised:
         runner.plant(tmp_path, _mutant("test_end.py"))
     assert not isinstance(raised.value, runner.CrashedTestError)
+
+
+@pytest.mark.long("starts pytest once")
+def test_a_bug_that_fails_a_fixture_is_caught(runner, tmp_path) -> None:
+    (tmp_path / "test_fixture.py").write_text(
+        "import pytest\n@pytest.fixture\ndef it(): raise ValueError\ndef test_it(it): pass\n"
+    )
+    assert runner.plant(tmp_path, _mutant("test_fixture.py")) == "test_fixture.py::test_it"
+
+
+@pytest.mark.long("starts pytest once")
+def test_a_file_that_cannot_be_imported_says_nothing_about_a_bug(runner, tmp_path) -> None:
+    (tmp_path / "test_import.py").write_text("import no_such_module\ndef test_it(): pass\n")
+    with pytest.raises(runner.BrokenRunError, match="pytest ended with 2"):
+        runner.plant(tmp_path, _mutant("test_import.py"))
+
+
+def test_what_is_older_than_the_bug_is_not_tested(runner, tmp_path) -> None:
+    built, source = tmp_path / "built", tmp_path / "rust" / "core" / "lib.rs"
+    source.parent.mkdir(parents=True)
+    source.touch()
+    built.touch()
+    runner.demand_newer(built, tmp_path)
+    os.utime(built, (0, 0))
+    with pytest.raises(runner.BrokenRunError, match="older than the sources"):
+        runner.demand_newer(built, tmp_path)
