@@ -209,7 +209,7 @@ MUTANTS = [
     ),
     Mutant(
         "the sizes of users of Steered are certified without numbers",
-        CORE + "mechanisms/steered/counted.rs",
+        CORE + "mechanisms/steered/counts_distance.rs",
         "Self::Mu(counts) => (mu.square() + Interval::point(counts).square()).sqrt().hi(),",
         "Self::Mu(counts) => (mu.square() + Interval::point(0.0 * counts).square()).sqrt().hi(),",
         ("cargo:steered",),
@@ -406,8 +406,8 @@ MUTANTS = [
     Mutant(
         "a divided partition loses rows that count",
         IN_ENGINES + "disk/threads/division.rs",
-        "unpacked(packed, key, order.clone())?",
-        "unpacked(packed, key, RowOrder::Any)?",
+        "unpacked(packed, key, order)?",
+        "unpacked(packed, key, &RowOrder::Any)?",
         ("cargo:disk",),
     ),
     Mutant(
@@ -707,28 +707,28 @@ MUTANTS = [
     ),
     Mutant(
         "bound off by one",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "items.len().min(self.bound as usize)]",
         "items.len().min(self.bound as usize + 1)]",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "items beyond the bound have a weight",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "self.lens[user].min(self.bound) as usize",
         "self.lens[user].min(self.bound + 1) as usize",
         (REFERENCE, LAW3),
     ),
     Mutant(
         "a node is kept before the one above it",
-        CORE + "bounding/closed.rs",
+        CORE + "bounding/ancestor_order.rs",
         "(placed.first_below, lineage.level(placed.item), placed.priority)",
         "(placed.first_below, u8::MAX - lineage.level(placed.item), placed.priority)",
         (DESCENT,),
     ),
     Mutant(
         "a node is kept without the one directly above it",
-        CORE + "bounding/closed.rs",
+        CORE + "bounding/ancestor_order.rs",
         "let Some(above) = lineage.above(item) else { continue };",
         "let Some(above) = lineage.above(item).and_then(|above| lineage.above(above)) else { continue };",
         (DESCENT,),
@@ -756,7 +756,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is below an excluded node comes out",
-        IN_ROWS + "contributions/grouped.rs",
+        IN_ROWS + "contributions/user_items.rs",
         "*removed |= lineage.is_below(item, &excluded);",
         "*removed |= excluded[item as usize];",
         (LEVELS,),
@@ -784,14 +784,14 @@ MUTANTS = [
     ),
     Mutant(
         "released items stay in the sets",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "to += u32::from(!removed.contains(ItemCode(item)));",
         "to += u32::from(!removed.contains(ItemCode(item)) || true);",
         (REFERENCE, LAW5),
     ),
     Mutant(
         "no re-bounding after a round",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "        *user.ordered = u32::try_from(first).unwrap_or(0);",
         """        *user.len = u32::try_from(first.min(self.bound)).unwrap_or(u32::MAX);
         *user.ordered = *user.len;""",
@@ -799,7 +799,7 @@ MUTANTS = [
     ),
     Mutant(
         "a reserve is not ordered again",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "&& (*user.ordered as usize) < self.bound",
         "&& *user.ordered == 0",
         ("cargo:bounding",),
@@ -862,7 +862,7 @@ MUTANTS = [
     ),
     Mutant(
         "users are lost whose numbers only one thread has seen",
-        IN_ROWS + "contributions/own.rs",
+        IN_ROWS + "contributions/identity_codes.rs",
         "            *word |= others;\n",
         "            *word = *others;\n",
         ("cargo:contributions::own",),
@@ -1270,14 +1270,14 @@ MUTANTS = [
     ),
     Mutant(
         "the width of integers that were seen, not released",
-        IN_ROWS + "ingest/items/undeclared.rs",
+        IN_ROWS + "ingest/items/inferred_types.rs",
         "signed if signed.null_count() == column.null_count() => Ok(signed),",
         "signed if signed.null_count() == 0 && column.data_type() != &DataType::UInt64 => Ok(signed),",
         (LAW5,),
     ),
     Mutant(
         "an empty release of the kind that was seen",
-        IN_ROWS + "ingest/items/undeclared.rs",
+        IN_ROWS + "ingest/items/inferred_types.rs",
         "if column.logical_null_count() == column.len() {",
         "if column.data_type() == &DataType::Null {",
         (LAW5,),
@@ -1298,7 +1298,7 @@ MUTANTS = [
     ),
     Mutant(
         "nanoseconds cut off",
-        "rust/python/src/moments.rs",
+        "rust/python/src/dates_and_times.rs",
         "if number % parts != 0 {",
         "if number % parts > parts {",
         (PAIRS,),
@@ -1312,7 +1312,7 @@ MUTANTS = [
     ),
     Mutant(
         "a year of NumPy is its first day",
-        "rust/python/src/moments.rs",
+        "rust/python/src/dates_and_times.rs",
         'if unit == "D" {',
         'if unit == "D" || unit == "Y" {',
         (PAIRS,),
@@ -1550,21 +1550,21 @@ MUTANTS = [
     ),
     Mutant(
         "the interval of noise has half of the cap",
-        CORE + "mechanisms/steered/checked.rs",
+        CORE + "mechanisms/steered/approx_dp.rs",
         "self.threshold.checked_sub_unsigned(size.cap)",
         "self.threshold.checked_sub_unsigned(size.cap / 2)",
         (STEERED, "cargo:steered"),
     ),
     Mutant(
         "all users have the norm of the smallest",
-        CORE + "mechanisms/steered/checked.rs",
+        CORE + "mechanisms/steered/approx_dp.rs",
         "beside_up(norm * self.noise.unit_mu)",
         "beside_up((norm * self.noise.unit_mu).clamp(0.0, self.noise.unit_mu.hi()))",
         (STEERED, "cargo:steered"),
     ),
     Mutant(
         "a publication under zCDP that forgets the cap",
-        CORE + "mechanisms/steered/unchecked.rs",
+        CORE + "mechanisms/steered/zcdp.rs",
         "- unit + least_cap(bound);",
         "- unit;",
         (STEERED, "cargo:steered"),
@@ -1726,7 +1726,7 @@ MUTANTS = [
     ),
     Mutant(
         "preferences ignored by the limit",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "if contributions.in_order { u32::MAX } else { 0 }",
         "0",
         (GREEDY,),
@@ -1769,7 +1769,7 @@ MUTANTS = [
     ),
     Mutant(
         "a look at the first places of a larger bounding",
-        CORE + "bounding/bounded.rs",
+        CORE + "bounding/bounded_contributions.rs",
         "*user.len as usize > self.bound && ",
         "*user.len as usize > self.bound.saturating_mul(2) && ",
         (MATCHING_OR,),
@@ -1783,14 +1783,14 @@ MUTANTS = [
     ),
     Mutant(
         "holders of a look without an end",
-        CORE + "weighting/matching/filled.rs",
+        CORE + "weighting/matching/filled_slots.rs",
         ".clamp(0, 2 * quota)",
         ".clamp(0, 3 * quota)",
         ("cargo:items_count_from_half", MATCHING_OR),
     ),
     Mutant(
         "a look at slots beyond the quota",
-        CORE + "weighting/matching/filled.rs",
+        CORE + "weighting/matching/filled_slots.rs",
         "let quotas = Self { most: self.quota, ..self };",
         "let quotas = self;",
         ("cargo:items_count_from_half",),
@@ -1945,7 +1945,7 @@ MUTANTS = [
     ),
     Mutant(
         "batches that the footer of an Arrow file leaves out",
-        IN_ROWS + "ingest/files/ipc/listed.rs",
+        IN_ROWS + "ingest/files/ipc/footer_check.rs",
         "Ok(is_batch && next <= end)",
         "Ok(is_batch && next == end)",
         ("tests/bad_input/test_reported_damage.py", "cargo:a_batch_that_is_not_listed"),
@@ -2324,7 +2324,7 @@ MUTANTS = [
     Mutant(
         "the tail of the levels forgotten",
         CORE + "top_k/draws/loss_levels.rs",
-        "        blocks.push(Block { first: horizon + 1, last: None, bound });\n",
+        "        blocks.push(LevelRange { first: horizon + 1, last: None, bound });\n",
         "        let _ = bound;\n",
         ("cargo:top_k",),
     ),
@@ -2373,15 +2373,15 @@ MUTANTS = [
     Mutant(
         "mad: the curve of another norm",
         CORE + "mechanisms/published/mad/mod.rs",
-        "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM)?",
-        "l2_continuous_curve(epsilon, delta, weighting::Mad::NORM / 2)?",
+        "l2_continuous_curve(epsilon, delta, weighting::MadWeights::NORM)?",
+        "l2_continuous_curve(epsilon, delta, weighting::MadWeights::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims", "cargo:mad"),
     ),
     Mutant(
         "mad2r: the curve of another norm",
         CORE + "mechanisms/published/mad2r/mod.rs",
-        "SCREENING, weighting::Mad::NORM)?",
-        "SCREENING, weighting::Mad::NORM / 2)?",
+        "SCREENING, weighting::MadWeights::NORM)?",
+        "SCREENING, weighting::MadWeights::NORM / 2)?",
         (EXACT + "::test_a_selection_needs_no_more_than_it_claims",),
     ),
     Mutant(
@@ -3040,8 +3040,8 @@ MUTANTS = [
     Mutant(
         "the driver decides all rounds as the first one",
         IN_ENGINES + "exchange/driver/plain_rounds.rs",
-        "job.turn(round)?.deciding()?",
-        "job.turn(round.min(0))?.deciding()?",
+        "job.turn(round)?",
+        "job.turn(round.min(0))?",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -3138,8 +3138,8 @@ MUTANTS = [
     Mutant(
         "a top-k of the exchange drops a candidate",
         IN_ENGINES + "exchange/items/total.rs",
-        "Some(most) if self.counts.len() / 2 >= most =>",
-        "Some(most) if { self.counts.retain(|(_, users)| *users < 20); true } =>",
+        "if self.counts.len() / 2 >= most =>",
+        "if { self.counts.retain(|(_, users)| *users < 20); true } =>",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -3302,7 +3302,7 @@ MUTANTS = [
     ),
     Mutant(
         "an item that a user has twice counts twice straight to the disk",
-        IN_ROWS + "contributions/straight.rs",
+        IN_ROWS + "contributions/unindexed_rows.rs",
         "if known[other as usize] == item {",
         "if known[other as usize] == item && known.is_empty() {",
         ("cargo:disk",),
@@ -3592,7 +3592,7 @@ MUTANTS = [
     ),
     Mutant(
         "a filter does not read what it copies as a selection does",
-        "rust/rows/src/ingest/files/whole.rs",
+        "rust/rows/src/ingest/files/whole_files.rs",
         "        files.read_through(control)?;",
         "        drop(files);",
         ("tests/counterexamples/test_filter_refuses_what_select_refuses.py",),
@@ -3718,7 +3718,7 @@ MUTANTS = [
     ),
     Mutant(
         "a sealed file fits any label",
-        IN_ROWS + "scratch/sealed.rs",
+        IN_ROWS + "scratch/sealed_files.rs",
         "[&[VERSION], label].concat()",
         "[VERSION, label.len().min(0) as u8].to_vec()",
         ("cargo:scratch",),

@@ -8,7 +8,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyType,
 };
 
-use crate::moments;
+use crate::dates_and_times;
 use crate::scalar::{Kind, Refusal, Scalar};
 
 /// How values of one Python type are read.
@@ -121,10 +121,10 @@ pub(crate) fn read<'a>(reader: Reader, value: &'a Bound<'_, PyAny>) -> Result<Sc
             text.to_str().map(Scalar::Text).map_err(|_| Refusal::Text)
         }
         Reader::Bytes => value.extract().map(Scalar::Bytes).map_err(|_| Refusal::Range(Kind::Bytes)),
-        Reader::Date => moments::date(value),
-        Reader::Datetime => moments::datetime(value),
-        Reader::Stamp => moments::stamp(value),
-        Reader::Count => moments::count(value),
+        Reader::Date => dates_and_times::date(value),
+        Reader::Datetime => dates_and_times::datetime(value),
+        Reader::Stamp => dates_and_times::stamp(value),
+        Reader::Count => dates_and_times::count(value),
         Reader::Float => Err(Refusal::Float),
         Reader::Missing | Reader::Collection | Reader::Array | Reader::Other => Err(Refusal::Type),
     }

@@ -6,7 +6,8 @@
 mod accounting;
 mod arguments;
 mod counts;
-mod ending;
+mod dates_and_times;
+mod ending_threads;
 mod error;
 mod exchange;
 mod export;
@@ -16,7 +17,6 @@ mod job;
 mod kinds;
 mod link;
 mod members;
-mod moments;
 mod named_row;
 mod objects;
 mod pair_columns;
@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use super::counts::top_k_counts;
     #[pymodule_export]
-    use super::ending::await_ending;
+    use super::ending_threads::await_ending;
     #[pymodule_export]
     use super::error::{quoted, quoted_path};
     #[pymodule_export]

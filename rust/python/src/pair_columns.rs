@@ -12,9 +12,9 @@ use dpsel_exact::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 
+use crate::dates_and_times;
 use crate::error::{internal, to_python};
 use crate::kinds::{Reader, Readers, read};
-use crate::moments;
 use crate::scalar::{Kind, Refusal, Scalar};
 
 enum Builder {
@@ -84,7 +84,7 @@ impl Column {
     pub(crate) fn is_missing(&mut self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         match self.readers.of(value)? {
             Reader::Missing => Ok(true),
-            Reader::Count => moments::is_missing(value),
+            Reader::Count => dates_and_times::is_missing(value),
             Reader::Float if self.nan_is_missing => value.ne(value),
             _ => Ok(false),
         }

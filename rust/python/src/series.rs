@@ -1,6 +1,6 @@
 //! A series of releases: its plan, one release from one state to the next, and files that are sealed.
 
-use dpsel_core::series::{self, Asked, Plan, Released, SeriesKeys};
+use dpsel_core::series::{self, Asked, ReleaseRemains, SeriesKeys, SeriesPlan};
 use dpsel_exact::Error;
 use dpsel_exact::accounting::Privacy;
 use dpsel_exact::random::{Digest, ReleaseKey};
@@ -37,14 +37,14 @@ pub(crate) fn series_plan(
     guarded(|| {
         let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
         let max_items_per_user = bound(max_items_per_user)?;
-        Plan::new(Asked { privacy, releases, max_items_per_user, waits })?.to_json()
+        SeriesPlan::new(Asked { privacy, releases, max_items_per_user, waits })?.to_json()
     })
 }
 
 /// Refuse a plan whose certificate does not hold.
 #[pyfunction]
 pub(crate) fn series_check(plan: &str) -> PyResult<()> {
-    guarded(|| Plan::from_json(plan).map(drop))
+    guarded(|| SeriesPlan::from_json(plan).map(drop))
 }
 
 /// What one release of a series leaves behind.
@@ -71,7 +71,7 @@ impl SeriesRelease {
 
 /// A release of a series, apart from its rows.
 struct SeriesWork {
-    plan: Plan,
+    plan: SeriesPlan,
     secret: ReleaseKey,
     noise: ReleaseKey,
     state: Option<Zeroizing<Vec<u8>>>,
@@ -81,7 +81,7 @@ struct SeriesWork {
 }
 
 impl Work for SeriesWork {
-    type Made = Released;
+    type Made = ReleaseRemains;
 
     fn columns(&self) -> PyResult<&Columns> {
         Ok(&self.columns)
@@ -96,7 +96,7 @@ impl Work for SeriesWork {
         &self.settings
     }
 
-    fn begin(&self, _py: Python<'_>, _few: bool) -> PyResult<Begun<Released>> {
+    fn begin(&self, _py: Python<'_>, _few: bool) -> PyResult<Begun<ReleaseRemains>> {
         let (plan, state, columns) = (self.plan.clone(), self.state.clone(), self.columns.clone());
         let (secret, noise, forget) = (self.secret.clone(), self.noise.clone(), self.forget.clone());
         let run = move |source, control: &Control| {
@@ -134,7 +134,7 @@ pub(crate) fn series_release(
     with_phase: bool,
 ) -> PyResult<SeriesRelease> {
     let work = SeriesWork {
-        plan: guarded(|| Plan::from_json(&plan))?,
+        plan: guarded(|| SeriesPlan::from_json(&plan))?,
         secret: key(secret)?,
         noise: key(noise_key)?,
         state: state.map(|state| Zeroizing::new(state.to_vec())),
@@ -142,7 +142,7 @@ pub(crate) fn series_release(
         forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
         settings: Settings::new(threads, memory_limit, progress, with_phase)?,
     };
-    let Released { state, items } = source.run(py, &work)?;
+    let ReleaseRemains { state, items } = source.run(py, &work)?;
     let items = Py::new(py, Release::with_text(py, items, plan)?)?;
     Ok(SeriesRelease { state, items })
 }

@@ -11,7 +11,7 @@ use dpsel_rows::runtime::Control;
 use dpsel_rows::runtime::panics::caught;
 use pyo3::prelude::*;
 
-use crate::ending;
+use crate::ending_threads;
 use crate::error::{internal, no_thread, to_python};
 use crate::work::Work;
 
@@ -59,7 +59,7 @@ impl<Made: Send + 'static> Running<Made> {
     /// Start a job on a thread of its own. Unless a caller limits its memory it frees large arrays after it
     /// has answered.
     pub(crate) fn start(py: Python<'_>, source: Source, job: &impl Work<Made = Made>) -> PyResult<Self> {
-        ending::await_ending(py);
+        ending_threads::await_ending(py);
         let (sender, result) = sync_channel(1);
         let (control, run) = job.begin(py, false)?;
         let (control, leftovers) = control.with_leftovers();
@@ -117,7 +117,7 @@ impl<Made: Send + 'static> Running<Made> {
         match received {
             Ok(outcome) => {
                 if let Some(thread) = self.thread.take() {
-                    ending::add(py, thread);
+                    ending_threads::add(py, thread);
                 }
                 Ok(Some(outcome))
             }

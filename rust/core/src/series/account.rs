@@ -3,7 +3,7 @@
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
-use super::plan::Plan;
+use super::plan::SeriesPlan;
 use super::steering::allowance;
 use crate::weighting::{scale, weight_at};
 
@@ -39,12 +39,12 @@ const EXCEEDED: Error = Error::Internal("a user of a series gave more than it ha
 
 impl Account {
     /// A user whose first rows come with a release.
-    pub(super) fn new(digest: Digest, plan: &Plan, release: u32) -> Self {
+    pub(super) fn new(digest: Digest, plan: &SeriesPlan, release: u32) -> Self {
         Self { digest, left: plan.norm, first: release, ranked: 0, pairs: Vec::new(), queue: Vec::new() }
     }
 
     /// Whether no further pair of the user will ever get a rank.
-    pub(super) fn is_full(&self, plan: &Plan) -> bool {
+    pub(super) fn is_full(&self, plan: &SeriesPlan) -> bool {
         self.ranked >= plan.asked.max_items_per_user.get()
     }
 
@@ -56,7 +56,7 @@ impl Account {
     }
 
     /// Give the next ranks to the pairs of the queue, but none for items that were out before the block.
-    pub(super) fn rank(&mut self, plan: &Plan, was_out: impl Fn(u32) -> bool) {
+    pub(super) fn rank(&mut self, plan: &SeriesPlan, was_out: impl Fn(u32) -> bool) {
         for item in std::mem::take(&mut self.queue) {
             if !was_out(item) && !self.is_full(plan) {
                 self.ranked += 1;
@@ -66,7 +66,7 @@ impl Account {
     }
 
     /// The norm of the weights of each round of a release.
-    pub(super) fn round_norm(&self, plan: &Plan, release: u32) -> u64 {
+    pub(super) fn round_norm(&self, plan: &SeriesPlan, release: u32) -> u64 {
         allowance(plan, self.left, self.first, release).isqrt() / u64::from(plan.rounds)
     }
 

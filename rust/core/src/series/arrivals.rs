@@ -5,7 +5,7 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{Contributions, Digests, ItemCode};
 
 use super::account::Account;
-use super::plan::Plan;
+use super::plan::SeriesPlan;
 use super::state::{Item, State, Status};
 use crate::bounding::Priorities;
 
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 
 /// Reads the rows of a table into a state.
 struct Arrivals<'a> {
-    plan: &'a Plan,
+    plan: &'a SeriesPlan,
     contributions: &'a Contributions,
     digests: Digests<'a>,
     priorities: Priorities,
@@ -34,7 +34,7 @@ struct Arrivals<'a> {
 pub(super) fn arrive(
     state: &mut State,
     contributions: &Contributions,
-    (plan, release): (&Plan, u32),
+    (plan, release): (&SeriesPlan, u32),
     secret: &ReleaseKey,
 ) -> Result<()> {
     let mut arrivals = Arrivals {

@@ -6,7 +6,7 @@ use dpsel_exact::numeric::{UNIT, div_up, mul_down, sqrt_down, sub_up};
 use dpsel_exact::{Error, Result};
 
 use super::certificate::{Bounds, Certified, holds, reserve_factor};
-use super::plan::{Asked, Certificate, FORMAT, NORM, PACE_BITS, Plan, blocks, longest};
+use super::plan::{Asked, Certificate, FORMAT, NORM, PACE_BITS, SeriesPlan, blocks, longest};
 use crate::mechanisms::{no_pure_dp, per_root, user_sizes, with_reserve};
 
 /// The cap of the rank r, in multiples of 1/sqrt(r); at most 1. In norms, for the age 1.
@@ -19,7 +19,7 @@ const ROUNDS: u32 = 6;
 /// Spending falls with the age of a user like this power of it.
 const POWER: f64 = 1.1;
 
-impl Plan {
+impl SeriesPlan {
     /// The plan of a series.
     ///
     /// # Errors
@@ -29,8 +29,8 @@ impl Plan {
     }
 
     /// The plan with numbers that are found for what is asked, and certified.
-    fn of(asked: Asked, (numbers, z, bounds): (Numbers, f64, Bounds), reserve: f64) -> Self {
-        let Numbers { sigma, spread, thresholds, caps } = numbers;
+    fn of(asked: Asked, (numbers, z, bounds): (SeriesNumbers, f64, Bounds), reserve: f64) -> Self {
+        let SeriesNumbers { sigma, spread, thresholds, caps } = numbers;
         let Bounds { mu, delta_thresholds, delta_noise, slack: _ } = bounds;
         Self {
             format: FORMAT,
@@ -58,7 +58,7 @@ fn pace(releases: u32) -> Vec<u64> {
 
 /// What is found for what is asked.
 #[derive(Debug)]
-struct Numbers {
+struct SeriesNumbers {
     sigma: f64,
     spread: u64,
     thresholds: Vec<u64>,
@@ -66,36 +66,36 @@ struct Numbers {
 }
 
 /// The plan for what is asked.
-fn calibrated(asked: Asked) -> Result<Plan> {
+fn calibrated(asked: Asked) -> Result<SeriesPlan> {
     let (delta, factor) = match asked.privacy {
         Privacy::PureDp { .. } => return Err(no_pure_dp("Series")),
         Privacy::ApproxDp { epsilon, delta } => (delta, reserve_factor(epsilon)),
         Privacy::Zcdp { delta, .. } => (delta, 1.0),
     };
-    let shape = Shape::of(asked);
+    let shape = SeriesShape::of(asked);
     with_reserve(delta, factor, |left| {
         let reserve = sub_up(delta, left);
         let found = shape.certified(left, reserve)?;
         let slack = found.2.slack;
-        Ok((Plan::of(asked, found, reserve), slack))
+        Ok((SeriesPlan::of(asked, found, reserve), slack))
     })
 }
 
 /// What does not depend on noise and thresholds.
-struct Shape {
+struct SeriesShape {
     asked: Asked,
     blocks: Vec<u32>,
     ranks: Vec<u32>,
 }
 
-impl Shape {
+impl SeriesShape {
     fn of(asked: Asked) -> Self {
         let (blocks, ranks) = (blocks(asked.releases), user_sizes(asked.max_items_per_user));
         Self { asked, blocks, ranks }
     }
 
     /// Numbers that are certified for a delta, their height of thresholds, and their bounds.
-    fn certified(&self, delta: f64, reserve: f64) -> Result<(Numbers, f64, Bounds)> {
+    fn certified(&self, delta: f64, reserve: f64) -> Result<(SeriesNumbers, f64, Bounds)> {
         let of = |part: f64| {
             let mu = self.mu(delta, part);
             (self.height(mu, part * delta), mu)
@@ -156,7 +156,7 @@ impl Shape {
 
     /// The integers for a height and a distance of means, and their bounds.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^61")]
-    fn numbers(&self, z: f64, mu: f64) -> Result<(Numbers, Bounds)> {
+    fn numbers(&self, z: f64, mu: f64) -> Result<(SeriesNumbers, Bounds)> {
         let sigma = div_up(1.0, mul_down(mu, sqrt_down(ROUNDS.into())));
         let spread = sigma * f64::from(ROUNDS).sqrt();
         let ages = || (1..=longest(&self.blocks, self.asked.releases)).map(|age| f64::from(age).sqrt());
@@ -174,7 +174,7 @@ impl Shape {
             self.ranks.iter().map(|rank| cap(root, *rank).min(*threshold)).collect()
         };
         let caps = ages().zip(&thresholds).map(of_age).collect();
-        let numbers = Numbers { sigma, spread: steps(spread) as u64, thresholds, caps };
+        let numbers = SeriesNumbers { sigma, spread: steps(spread) as u64, thresholds, caps };
         let bounds = Certified {
             privacy: self.asked.privacy,
             releases: self.asked.releases,

@@ -5,7 +5,7 @@ use dpsel_exact::accounting::gaussian::delta_upper;
 use dpsel_exact::accounting::{L0Bound, Privacy};
 use dpsel_exact::numeric::{Interval, UNIT, add_up, div_up, mul_up, normal_tail, sub_down};
 
-use super::plan::{FORMAT, NORM, Plan, blocks_of_age, not_a_plan};
+use super::plan::{FORMAT, NORM, SeriesPlan, blocks_of_age, not_a_plan};
 use crate::mechanisms::value_slack;
 
 /// The bounds that intervals give for the integers of a plan.
@@ -108,7 +108,7 @@ fn root_of_rho(mu: f64, delta_thresholds: f64) -> Interval {
     Interval::point(mu) / Interval::point(2.0).sqrt() + lambda.sqrt()
 }
 
-impl Plan {
+impl SeriesPlan {
     /// A plan from its text, whose certificate holds.
     ///
     /// # Errors

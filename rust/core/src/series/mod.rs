@@ -23,5 +23,5 @@ mod walk;
 mod wire;
 
 pub use lists::all_items;
-pub use plan::{Asked, Plan};
-pub use release::{Released, SeriesKeys, release};
+pub use plan::{Asked, SeriesPlan};
+pub use release::{ReleaseRemains, SeriesKeys, release};

@@ -31,7 +31,7 @@ pub struct Asked {
 /// All integers of a series, and the certificate that they keep the guarantee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct SeriesPlan {
     pub(super) format: u32,
     pub(super) asked: Asked,
     /// The first release of each block, from 1.
@@ -91,7 +91,7 @@ impl Asked {
     }
 }
 
-impl Plan {
+impl SeriesPlan {
     /// The plan as text.
     ///
     /// # Errors

@@ -10,15 +10,15 @@ use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
 use super::arrivals::arrive;
-use super::plan::Plan;
+use super::plan::SeriesPlan;
 use super::state::{Item, State, Status};
 use super::steering::Course;
-use super::walk::{RoundNoise, Walk};
+use super::walk::{ReleaseNoise, Walk};
 use crate::release::{Beside, publish_columns};
 
 /// What a release leaves behind.
 #[derive(Debug)]
-pub struct Released {
+pub struct ReleaseRemains {
     /// The state after it. It is secret.
     pub state: Zeroizing<Vec<u8>>,
     /// The new items, in the order of their own values.
@@ -42,13 +42,13 @@ pub struct SeriesKeys<'a> {
 /// # Errors
 /// See [`Error`]. Nothing is released then.
 pub fn release(
-    plan: &Plan,
+    plan: &SeriesPlan,
     keys: SeriesKeys<'_>,
     state: Option<&[u8]>,
     (source, columns): (Source, &Columns),
     forget: &[Digest],
     control: &Control,
-) -> Result<Released> {
+) -> Result<ReleaseRemains> {
     let state = state.map(|bytes| State::from_bytes(bytes, plan, keys.secret)).transpose()?;
     let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
     if state.release == plan.asked.releases {
@@ -66,7 +66,7 @@ pub fn release(
     let known = new.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
     let items = schema.item_schema()?.decode(known, keys.secret)?;
     let items = publish_columns(&items, Beside::default())?;
-    Ok(Released { state: series.state.to_bytes(plan, keys.secret)?, items })
+    Ok(ReleaseRemains { state: series.state.to_bytes(plan, keys.secret)?, items })
 }
 
 /// Open the source, and compare its columns with those of the releases before.
@@ -100,7 +100,7 @@ fn open(
 
 /// A release on its way.
 struct Series<'a> {
-    plan: &'a Plan,
+    plan: &'a SeriesPlan,
     keys: SeriesKeys<'a>,
     control: &'a Control,
     state: State,
@@ -269,7 +269,7 @@ fn is_active(item: &Item) -> bool {
 
 /// One step of some items that are neither out nor paused when it begins.
 fn observe(
-    plan: &Plan,
+    plan: &SeriesPlan,
     items: &mut [Item],
     active: &[u32],
     (key, release, round): (&ReleaseKey, u32, u32),
@@ -277,7 +277,7 @@ fn observe(
     control: &Control,
 ) -> Result<()> {
     let digests: Vec<Digest> = active.iter().map(|item| items[*item as usize].digest).collect();
-    let noise = RoundNoise::new(plan, key, round).of(&digests, control)?;
+    let noise = ReleaseNoise::new(plan, key, round).of(&digests, control)?;
     let course = Course::after(plan, release, round);
     for (item, noise) in active.iter().zip(noise) {
         if let Some(walk) = items[*item as usize].walk.as_mut().filter(|walk| !walk.is_paused()) {

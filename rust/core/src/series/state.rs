@@ -5,7 +5,7 @@ use dpsel_exact::random::{Digest, Purpose, ReleaseKey};
 use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
-use super::plan::{MOST_RELEASES, NORM, Plan};
+use super::plan::{MOST_RELEASES, NORM, SeriesPlan};
 use super::walk::Walk;
 use super::wire::{Reader, damaged, push_bytes, push_digest, push_integer, push_signed};
 use crate::weighting::FULL_IMPORTANCE;
@@ -62,7 +62,7 @@ pub(super) enum Status {
 
 impl State {
     /// The state as bytes. Items that nobody holds, without a walk, are left out. A keyed digest stands at the end.
-    pub(super) fn to_bytes(&self, plan: &Plan, secret: &ReleaseKey) -> Result<Zeroizing<Vec<u8>>> {
+    pub(super) fn to_bytes(&self, plan: &SeriesPlan, secret: &ReleaseKey) -> Result<Zeroizing<Vec<u8>>> {
         let mut out = Zeroizing::new(Vec::new());
         out.extend(START);
         out.extend(fingerprint(plan)?);
@@ -86,7 +86,7 @@ impl State {
     ///
     /// # Errors
     /// [`Error::Data`](dpsel_exact::Error::Data) if it is none.
-    pub(super) fn from_bytes(bytes: &[u8], plan: &Plan, secret: &ReleaseKey) -> Result<Self> {
+    pub(super) fn from_bytes(bytes: &[u8], plan: &SeriesPlan, secret: &ReleaseKey) -> Result<Self> {
         let (content, tag) = bytes.split_last_chunk::<TAG>().ok_or_else(damaged)?;
         if secret.hash(Purpose::State, content) != *tag {
             return Err(damaged());
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// The state of bytes without their digest.
-    pub(super) fn parse(content: &[u8], plan: &Plan) -> Result<Self> {
+    pub(super) fn parse(content: &[u8], plan: &SeriesPlan) -> Result<Self> {
         let mut read = Reader(content);
         if read.array()? != *START || read.array()? != fingerprint(plan)? {
             return Err(damaged());
@@ -211,7 +211,7 @@ fn push_account(account: &Account, out: &mut Vec<u8>) {
     }
 }
 
-fn read_account(read: &mut Reader<'_>, (release, items): (u32, u32), plan: &Plan) -> Result<Account> {
+fn read_account(read: &mut Reader<'_>, (release, items): (u32, u32), plan: &SeriesPlan) -> Result<Account> {
     let last_item = || items.checked_sub(1).ok_or_else(damaged);
     let digest = read.digest()?;
     let (left, first) = (read.integer(NORM)?, read.integer(release)?);
@@ -233,6 +233,6 @@ fn read_account(read: &mut Reader<'_>, (release, items): (u32, u32), plan: &Plan
 }
 
 /// What tells plans apart.
-fn fingerprint(plan: &Plan) -> Result<[u8; 32]> {
+fn fingerprint(plan: &SeriesPlan) -> Result<[u8; 32]> {
     Ok(*blake3::hash(plan.to_json()?.as_bytes()).as_bytes())
 }

@@ -4,7 +4,7 @@
 
 use dpsel_exact::numeric::widths::clipped;
 
-use super::plan::Plan;
+use super::plan::SeriesPlan;
 use crate::weighting::FULL_IMPORTANCE;
 
 /// Bits of roots behind the point.
@@ -16,7 +16,7 @@ const BELOW: u128 = 3;
 
 /// What a user may spend in a release: `left` of the square of its norm, of whose rows the first came with the release
 /// `first`.
-pub(super) fn allowance(plan: &Plan, left: u64, first: u32, release: u32) -> u64 {
+pub(super) fn allowance(plan: &SeriesPlan, left: u64, first: u32, release: u32) -> u64 {
     let pace = &plan.pace;
     let age = (release - first) as usize;
     let ahead: u128 =
@@ -43,7 +43,7 @@ pub(super) struct Course {
 
 impl Course {
     /// The course after a round of a release, both from 1.
-    pub(super) fn after(plan: &Plan, release: u32, round: u32) -> Self {
+    pub(super) fn after(plan: &SeriesPlan, release: u32, round: u32) -> Self {
         let (first, length) = plan.block(release);
         let (age, rounds) = (u128::from(release - first + 1), u128::from(plan.rounds));
         let (length, spread) = (u128::from(length), u128::from(plan.spread));
@@ -115,6 +115,6 @@ fn parts(numerator: u128, denominator: u128) -> u64 {
 }
 
 /// How weights fall over the releases: about the root of the pace of users whose first rows came with the first one.
-fn weight_pace(plan: &Plan, release: u32) -> u64 {
+fn weight_pace(plan: &SeriesPlan, release: u32) -> u64 {
     plan.pace[release as usize - 1].isqrt()
 }

@@ -15,15 +15,15 @@ use super::account::{Account, Pair};
 use super::plan::NORM;
 use super::state::{Item, State, Status};
 use super::walk::Walk;
-use super::{Asked, Plan, Released, SeriesKeys, release};
+use super::{Asked, ReleaseRemains, SeriesKeys, SeriesPlan, release};
 
 fn asked(waits: bool) -> Asked {
     let privacy = Privacy::ApproxDp { epsilon: 8.0, delta: 0.05 };
     Asked { privacy, releases: 28, max_items_per_user: L0Bound::new(5).unwrap(), waits }
 }
 
-fn plan(waits: bool) -> Plan {
-    Plan::new(asked(waits)).unwrap()
+fn plan(waits: bool) -> SeriesPlan {
+    SeriesPlan::new(asked(waits)).unwrap()
 }
 
 fn columns() -> Columns {
@@ -48,12 +48,12 @@ fn secret() -> ReleaseKey {
 }
 
 fn next(
-    plan: &Plan,
+    plan: &SeriesPlan,
     state: Option<&[u8]>,
     rows: Source,
     (number, threads): (u8, usize),
     forget: &[Digest],
-) -> Result<Released> {
+) -> Result<ReleaseRemains> {
     let (secret, noise) = (secret(), ReleaseKey::kept([number; 32]));
     let keys = SeriesKeys { secret: &secret, noise: &noise };
     let control = Control::new(NonZeroUsize::new(threads), None);
@@ -70,8 +70,8 @@ fn weeks() -> Vec<Vec<(i64, i64)>> {
 }
 
 /// All states and lists of a year.
-fn year(plan: &Plan) -> Vec<Released> {
-    let mut made: Vec<Released> = Vec::new();
+fn year(plan: &SeriesPlan) -> Vec<ReleaseRemains> {
+    let mut made: Vec<ReleaseRemains> = Vec::new();
     for (number, rows) in (0..).zip(weeks()) {
         let state = made.last().map(|made| made.state.as_slice());
         made.push(next(plan, state, source(&rows, 1000), (number, 1), &[]).unwrap());
@@ -168,7 +168,7 @@ fn a_forgotten_user_is_gone_and_stays_so() {
 
 #[test]
 fn one_more_release_than_planned_is_refused() {
-    let (plan, rows) = (Plan::new(Asked { releases: 1, ..asked(true) }).unwrap(), weeks().concat());
+    let (plan, rows) = (SeriesPlan::new(Asked { releases: 1, ..asked(true) }).unwrap(), weeks().concat());
     let first = next(&plan, None, source(&rows, 100), (0, 1), &[]).unwrap();
     let error = next(&plan, Some(&first.state), source(&rows, 100), (1, 1), &[]).unwrap_err();
     let expected = "the series has had all its releases, which are 1; begin a new series, which costs anew";
@@ -231,7 +231,7 @@ fn the_smallest_parts_of_a_state_survive() {
 #[test]
 fn states_of_other_plans_and_secrets_are_refused() {
     let made = year(&plan(true));
-    let of = |plan: &Plan, secret: u8| {
+    let of = |plan: &SeriesPlan, secret: u8| {
         State::from_bytes(&made[0].state, plan, &ReleaseKey::kept([secret; 32])).map_err(|e| e.to_string())
     };
     assert!(of(&plan(true), 7).is_ok());
@@ -302,8 +302,8 @@ proptest! {
 #[test]
 fn a_series_of_any_plan_has_sound_blocks() {
     for releases in [1, 2, 3, 4, 5, 16, 17, 52, 1024] {
-        let plan = Plan::new(Asked { releases, ..asked(true) }).unwrap();
-        let found = Plan::from_json(&plan.to_json().unwrap()).unwrap();
+        let plan = SeriesPlan::new(Asked { releases, ..asked(true) }).unwrap();
+        let found = SeriesPlan::from_json(&plan.to_json().unwrap()).unwrap();
         assert_eq!(found, plan);
         let ages: Vec<u32> = (1..=releases).map(|release| plan.age(release)).collect();
         let numbers = (1..=plan.longest()).map(|age| ages.iter().filter(|at| **at == age).count());
@@ -313,9 +313,9 @@ fn a_series_of_any_plan_has_sound_blocks() {
             assert!(plan.blocks.contains(&first) && (first..first + length).contains(&release));
         }
     }
-    let weeks = Plan::new(Asked { releases: 52, ..asked(true) }).unwrap();
+    let weeks = SeriesPlan::new(Asked { releases: 52, ..asked(true) }).unwrap();
     assert_eq!((weeks.blocks, weeks.thresholds.len()), (vec![1, 3, 5, 9, 17, 25, 33, 41, 49], 8));
-    let months = Plan::new(Asked { releases: 12, ..asked(true) }).unwrap();
+    let months = SeriesPlan::new(Asked { releases: 12, ..asked(true) }).unwrap();
     assert_eq!(months.blocks, [1, 3, 5, 7, 9, 11]);
 }
 
@@ -323,8 +323,8 @@ fn a_series_of_any_plan_has_sound_blocks() {
 #[test]
 fn a_plan_that_does_not_keep_its_guarantee_is_refused() {
     let max_items_per_user = L0Bound::new(100).unwrap();
-    let sound = Plan::new(Asked { releases: 52, max_items_per_user, ..asked(true) }).unwrap();
-    let changes: [fn(&mut Plan); 12] = [
+    let sound = SeriesPlan::new(Asked { releases: 52, max_items_per_user, ..asked(true) }).unwrap();
+    let changes: [fn(&mut SeriesPlan); 12] = [
         |plan| plan.thresholds[0] -= plan.thresholds[0] / 1000,
         |plan| plan.thresholds[7] -= plan.thresholds[7] / 1000,
         |plan| plan.caps[0][4] += plan.caps[0][4] / 10,
@@ -341,20 +341,20 @@ fn a_plan_that_does_not_keep_its_guarantee_is_refused() {
     for (number, change) in changes.into_iter().enumerate() {
         let mut plan = sound.clone();
         change(&mut plan);
-        let error = Plan::from_json(&plan.to_json().unwrap()).unwrap_err();
+        let error = SeriesPlan::from_json(&plan.to_json().unwrap()).unwrap_err();
         assert!(matches!(error, Error::Report(_)), "{number}: {error}");
     }
     for text in ["", "{}", "null"] {
-        assert!(matches!(Plan::from_json(text), Err(Error::Report(_))));
+        assert!(matches!(SeriesPlan::from_json(text), Err(Error::Report(_))));
     }
 }
 
 #[test]
 fn impossible_series_are_refused() {
     let privacy = Privacy::PureDp { epsilon: 1.0 };
-    assert!(matches!(Plan::new(Asked { privacy, ..asked(true) }), Err(Error::Incompatible { .. })));
+    assert!(matches!(SeriesPlan::new(Asked { privacy, ..asked(true) }), Err(Error::Incompatible { .. })));
     for releases in [0, 1025] {
-        let error = Plan::new(Asked { releases, ..asked(true) }).unwrap_err().to_string();
+        let error = SeriesPlan::new(Asked { releases, ..asked(true) }).unwrap_err().to_string();
         assert!(error.starts_with("releases must be between 1 and 1,024, got "), "{error}");
     }
     for privacy in [
@@ -362,7 +362,7 @@ fn impossible_series_are_refused() {
         Privacy::Zcdp { rho: 1e-9, delta: 0.5 },
         Privacy::ApproxDp { epsilon: 60.0, delta: 1e-6 },
     ] {
-        let error = Plan::new(Asked { privacy, ..asked(true) });
+        let error = SeriesPlan::new(Asked { privacy, ..asked(true) });
         assert!(matches!(error, Err(Error::Calibration { .. })), "{error:?}");
     }
 }

@@ -5,7 +5,7 @@ use dpsel_exact::noise::{Noise, NoisyThreshold, Threshold};
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
 use dpsel_rows::runtime::{Control, parallel};
 
-use super::plan::Plan;
+use super::plan::SeriesPlan;
 use super::steering::Course;
 use crate::weighting::FULL_IMPORTANCE;
 
@@ -53,14 +53,14 @@ impl Walk {
 
 /// The noise of one round of one release, of any items.
 #[derive(Debug)]
-pub(super) struct RoundNoise {
+pub(super) struct ReleaseNoise {
     words: Words,
     law: NoisyThreshold,
 }
 
-impl RoundNoise {
+impl ReleaseNoise {
     /// Under the noise key of the release; rounds are counted from 1.
-    pub(super) fn new(plan: &Plan, key: &ReleaseKey, round: u32) -> Self {
+    pub(super) fn new(plan: &SeriesPlan, key: &ReleaseKey, round: u32) -> Self {
         let law = NoisyThreshold::new(Noise::Gaussian { sigma: plan.sigma }, Threshold::from_steps(0));
         Self { words: Words::new(key, Purpose::Series, round), law }
     }

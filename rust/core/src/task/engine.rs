@@ -18,7 +18,7 @@ use dpsel_rows::runtime::Control;
 use super::job::JobSpec;
 use super::select::PublicLists;
 use crate::counting::{CountNoise, RestNoise, RestSums};
-use crate::weighting::{FilledSlots, Matching};
+use crate::weighting::{FilledSlots, MatchingSlots};
 
 /// Reads rows, and answers what tasks ask of them.
 pub trait Engine {
@@ -153,7 +153,7 @@ pub trait Held<'e> {
     fn filled_slots(
         self: Box<Self>,
         seen: L0Bound,
-        slots: Matching,
+        slots: MatchingSlots,
     ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)>;
 
     /// How many items have how many users, as (users, items) in ascending order.

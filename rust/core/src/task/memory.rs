@@ -17,7 +17,7 @@ use crate::bounding::BoundedContributions;
 use crate::counting::{CountNoise, CountedItem, Holdings, RestNoise, RestSums};
 use crate::look::users_by_size;
 use crate::rounds::{Lowered, Released, select_rounds};
-use crate::weighting::{FilledSlots, Matching, filled_slots};
+use crate::weighting::{FilledSlots, MatchingSlots, filled_slots};
 
 const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
 
@@ -102,7 +102,7 @@ impl<'e> Held<'e> for MemoryRows<'e> {
     fn filled_slots(
         self: Box<Self>,
         seen: L0Bound,
-        slots: Matching,
+        slots: MatchingSlots,
     ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)> {
         let Self { contributions, kept, key, control } = *self;
         let bounded = BoundedContributions::new(contributions, seen, key, control)?;

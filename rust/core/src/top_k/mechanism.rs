@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rounds::Calibration;
 use crate::top_k::draws::loss_levels::RATES;
-use crate::top_k::ranking::{Counts, Place, Ranking};
+use crate::top_k::ranking::{Counts, Place, RankedCounts};
 
 /// A mechanism of top-k: it turns a budget into a calibration, and draws from counts.
 pub trait TopKMechanism {
@@ -299,7 +299,7 @@ pub struct Pick {
 }
 
 /// The items at these ranks.
-pub(super) fn picks(ranking: &Ranking<'_>, ranks: &[u64]) -> Vec<Pick> {
+pub(super) fn picks(ranking: &RankedCounts<'_>, ranks: &[u64]) -> Vec<Pick> {
     ranking.places(ranks).into_iter().map(|place| Pick { place, noisy: None }).collect()
 }
 

@@ -11,12 +11,12 @@ use dpsel_exact::random::{Coins, Purpose, ReleaseKey};
 use super::joint_set::{Sets, set_horizon};
 use crate::top_k::draws::discrete_gaussian::{checked_square_rate, gaussian};
 use crate::top_k::draws::discrete_laplace::{Radius, laplace, within};
-use crate::top_k::draws::loss_levels::Levels;
+use crate::top_k::draws::loss_levels::LossLevels;
 use crate::top_k::draws::peel::{peel, pick_horizon};
 use crate::top_k::draws::permute_flip::flip_and_peel;
 use crate::top_k::joint::{Sequences, joint_horizon};
 use crate::top_k::permute_flip_joint::flip_sequences;
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 /// The probability of each outcome.
 type Law = BTreeMap<Vec<u64>, f64>;
@@ -169,8 +169,8 @@ fn assert_slow(law: &Law, draw: impl FnMut() -> Vec<u64>) {
     SLOW.set(false);
 }
 
-fn ranking(counts: &[i64], k: usize, horizon: u128) -> Ranking<'_> {
-    Ranking::new(Counts { counts, digests: None, unseen: 0 }, k, horizon)
+fn ranking(counts: &[i64], k: usize, horizon: u128) -> RankedCounts<'_> {
+    RankedCounts::new(Counts { counts, digests: None, unseen: 0 }, k, horizon)
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn joint_has_the_law_of_the_exponential_mechanism() {
             let horizon = joint_horizon(counts.len() as u64, k, rate);
             let ranking = ranking(counts, k, horizon);
             let sequences = Sequences::new(&ranking, rate);
-            let levels = Levels::new(&sequences);
+            let levels = LossLevels::new(&sequences);
             assert_both_ways(&joint_law(counts, k, rate), || {
                 let level = levels.draw(&mut coins);
                 sequences.uniform(level, &mut coins)
@@ -197,7 +197,7 @@ fn sets_have_the_law_of_the_exponential_mechanism() {
             let mut coins = coins(number);
             let ranking = ranking(counts, k, set_horizon(counts.len() as u64, k, rate));
             let sets = Sets::new(&ranking, rate);
-            let levels = Levels::new(&sets);
+            let levels = LossLevels::new(&sets);
             assert_both_ways(&set_law(counts, k, rate), || {
                 let level = levels.draw(&mut coins);
                 sets.uniform(level, &mut coins)
@@ -303,7 +303,7 @@ fn draws_beyond_the_horizon_have_the_same_law() {
         let (mut coins, rate) = (coins(number), 0.3);
         let ranking = ranking(counts, k, 0);
         let near = Near(Sequences::new(&ranking, rate));
-        let levels = Levels::new(&near);
+        let levels = LossLevels::new(&near);
         assert_both_ways(&joint_law(counts, k, rate), || {
             let level = levels.draw(&mut coins);
             near.0.uniform(level, &mut coins)

@@ -6,8 +6,8 @@ use dpsel_rows::contributions::Totals;
 use serde::{Deserialize, Serialize};
 
 use super::greedy::Greedy;
-use super::mad::Mad;
-use super::matching::{self, Matching};
+use super::mad::MadWeights;
+use super::matching::{self, MatchingSlots};
 use super::order;
 use super::policy_l1::PolicyL1;
 use super::policy_l2::PolicyL2;
@@ -32,9 +32,9 @@ pub enum Weighting {
     /// Users in order fill their items one by one up to a cutoff, in their order of preference: L1 norm at most 1.
     Greedy(Greedy),
     /// Weight beyond a limit returns to its users and goes to their other items: L2 norm at most 1 and a slack.
-    Mad(Mad),
+    Mad(MadWeights),
     /// Users are assigned to slots of their items, as many as possible: L1 norm at most 1.
-    Matching(Matching),
+    Matching(MatchingSlots),
 }
 
 impl Weighting {
@@ -60,7 +60,7 @@ impl Weighting {
             Self::PolicyL1(_) => PolicyL1::ITEM_BYTES,
             Self::PolicyL2(_) => PolicyL2::ITEM_BYTES,
             Self::Greedy(_) => Greedy::ITEM_BYTES,
-            Self::Mad(_) => Mad::ITEM_BYTES,
+            Self::Mad(_) => MadWeights::ITEM_BYTES,
             Self::Matching(_) => return matching::bytes(totals),
         };
         order::bytes(totals.codes, totals.users, of_item)
@@ -80,7 +80,7 @@ impl Weighting {
 
     /// Whether one user may move the weights of all items, because other users react to its weights.
     ///
-    /// Users of [`Greedy`] and [`Matching`] react as well, but count as not reactive. The answer matters only for noisy
+    /// Users of [`Greedy`] and [`MatchingSlots`] react as well, but count as not reactive. The answer matters only for noisy
     /// rounds that publish weights, and no mechanism with a guarantee uses these two there.
     #[must_use]
     pub fn is_reactive(self) -> bool {

@@ -26,7 +26,7 @@ const RETURN_BITS: u32 = 60;
 /// Weights of which the part beyond a limit returns to its givers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mad {
+pub struct MadWeights {
     /// The limit of an item, in grid steps. Of the weights that can return the part beyond it returns.
     pub limit: u64,
     /// The most items with a full importance of a user whose weights can return.
@@ -35,7 +35,7 @@ pub struct Mad {
     pub norm: u64,
 }
 
-impl Mad {
+impl MadWeights {
     /// One unit and 1e-4 of a unit: more than rounding can do with up to 2^32 users and items.
     pub const NORM: u64 = UNIT + UNIT / 10_000;
 
@@ -45,7 +45,7 @@ impl Mad {
     /// The weights of one round under these importances, one for each code; all of them are full if there are none.
     ///
     /// # Contract
-    /// Adding a user moves the weights by an L2 distance of at most [`Mad::NORM`], as long as the importance of an item
+    /// Adding a user moves the weights by an L2 distance of at most [`MadWeights::NORM`], as long as the importance of an item
     /// does not depend on the users.
     pub(super) fn weigh(
         self,
@@ -180,7 +180,7 @@ impl MadSums {
     }
 
     /// The weight of an item, when all is given and put.
-    fn weight(&self, item: usize, mad: Mad) -> u64 {
+    fn weight(&self, item: usize, mad: MadWeights) -> u64 {
         let load = |sum: &[AtomicU64]| sum[item].load(Ordering::Relaxed);
         let put = (u128::from(load(&self.high)) << u32::BITS) + u128::from(load(&self.low));
         load(&self.firm) + load(&self.loose).min(mad.limit) + in_units(put)
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn parts_that_are_put_on_items_satisfy_the_proof() {
         for most in 1..=400 {
-            let mad = Mad { limit: UNIT, most, norm: Mad::NORM };
+            let mad = MadWeights { limit: UNIT, most, norm: MadWeights::NORM };
             let adaptive = || (0..1000).filter(|full| mad.adapts(*full));
             let lambda =
                 adaptive().map(|full| 4.0 * full as f64 / mad.divisor(full) as f64).fold(0.0, f64::max);
@@ -211,6 +211,6 @@ mod tests {
         let (users, most) = (2_f64.powi(32), 400.0_f64);
         let (cut, put, last) =
             (users * most.sqrt() / 3.0 / 2_f64.powi(50), users * most / 2_f64.powi(60), 2_f64.powi(-14));
-        assert!(1.0 + cut + put + last < Mad::NORM as f64 / UNIT as f64);
+        assert!(1.0 + cut + put + last < MadWeights::NORM as f64 / UNIT as f64);
     }
 }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use dpsel_exact::numeric::UNIT;
 
-    use crate::weighting::{Greedy, Mad, Matching, PolicyL1};
+    use crate::weighting::{Greedy, MadWeights, MatchingSlots, PolicyL1};
 
     /// The norm of users of `k` items that nobody else holds, from the weights themselves.
     #[test]
@@ -68,13 +68,13 @@ mod tests {
     #[test]
     fn weightings_without_a_proof_have_no_norm() {
         let policy = PolicyL1 { cutoff: UNIT, passes: 1 };
-        let mad = Mad { limit: UNIT, most: 1, norm: Mad::NORM };
+        let mad = MadWeights { limit: UNIT, most: 1, norm: MadWeights::NORM };
         for weighting in [
             Weighting::EqualL1,
             Weighting::PolicyL1(policy),
             Weighting::Greedy(Greedy { cutoff: UNIT }),
             Weighting::Mad(mad),
-            Weighting::Matching(Matching { quota: 1, most: 2 }),
+            Weighting::Matching(MatchingSlots { quota: 1, most: 2 }),
         ] {
             assert_eq!(weighting.l2_norm(), None, "{weighting:?}");
         }

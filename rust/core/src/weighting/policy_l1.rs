@@ -37,7 +37,7 @@ impl PolicyL1 {
     }
 
     /// Bytes of an item while the weights are found.
-    pub(super) const ITEM_BYTES: usize = size_of::<Slot>();
+    pub(super) const ITEM_BYTES: usize = size_of::<PolicySlot>();
 
     /// The weights of one round, in multiples of `quantum >= 1`, to which the cutoff is rounded down.
     ///
@@ -55,7 +55,7 @@ impl PolicyL1 {
         let mut descent = L1Descent {
             cutoff: self.cutoff / quantum,
             allowance: self.allowance(quantum),
-            slots: visits.first_words().into_iter().map(|turn| Slot { weight: 0, turn }).collect(),
+            slots: visits.first_words().into_iter().map(|turn| PolicySlot { weight: 0, turn }).collect(),
             open: Vec::new(),
             turns: Vec::new(),
         };
@@ -68,7 +68,7 @@ impl PolicyL1 {
 
 /// An item: its weight, and the leading bits of its digest, by which turns are taken.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+struct PolicySlot {
     /// In quanta.
     weight: u64,
     turn: u64,
@@ -80,7 +80,7 @@ struct L1Descent {
     /// In quanta, as the allowance and all weights.
     cutoff: u64,
     allowance: u64,
-    slots: Vec<Slot>,
+    slots: Vec<PolicySlot>,
     /// The items of the present user that are below the cutoff.
     open: Vec<u32>,
     turns: Vec<u64>,
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn descent(cutoff: u64, weights: &[u64], turns: &[u64]) -> L1Descent {
-        let slot = |(&weight, &turn): (&u64, &u64)| Slot { weight, turn };
+        let slot = |(&weight, &turn): (&u64, &u64)| PolicySlot { weight, turn };
         L1Descent {
             cutoff,
             allowance: UNIT,

@@ -7,7 +7,7 @@ use dpsel_rows::runtime::Control;
 
 use super::histogram::WeightHistogram;
 use super::kind::Weighting;
-use super::matching::{FilledSlots, Matching};
+use super::matching::{FilledSlots, MatchingSlots};
 use super::order::Visits;
 use crate::bounding::BoundedContributions;
 
@@ -56,7 +56,7 @@ pub fn weigh_round(
     }
 }
 
-/// What a matching of the bounded contributions fills: see [`Matching::filled_slots`].
+/// What a matching of the bounded contributions fills: see [`MatchingSlots::filled_slots`].
 ///
 /// # Contract
 /// The sums are a function of the set of bounded contributions and the key.
@@ -65,7 +65,7 @@ pub fn weigh_round(
 /// As [`weigh_round`].
 pub fn filled_slots(
     contributions: &BoundedContributions,
-    matching: Matching,
+    matching: MatchingSlots,
     key: &ReleaseKey,
     control: &Control,
 ) -> Result<FilledSlots> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::RecordBatch;
 use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
 use dpsel_core::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
-use dpsel_core::weighting::{FilledSlots, Matching};
+use dpsel_core::weighting::{FilledSlots, MatchingSlots};
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::random::{Digest, ReleaseKey};
@@ -130,7 +130,7 @@ impl<'e> Held<'e> for DiskRows<'e> {
     fn filled_slots(
         self: Box<Self>,
         _seen: L0Bound,
-        _slots: Matching,
+        _slots: MatchingSlots,
     ) -> Result<(FilledSlots, Box<dyn Held<'e> + 'e>)> {
         Err(Error::Internal("a look at what Matching fills, beyond memory"))
     }

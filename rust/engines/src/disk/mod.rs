@@ -3,7 +3,7 @@
 //! The first rows are read into memory as always. If they take more than their part of the memory limit, or if the rounds
 //! behind them would not fit when all are read, they are packed and go to scratch. Later rows go through an empty table
 //! again, or straight there if the rows of a user stand side by
-//! side or are scattered among many users (`straight`). At the end the rounds run on what is in scratch (`rounds`): with
+//! side or are scattered among many users (`unindexed_rows`). At the end the rounds run on what is in scratch (`rounds`): with
 //! the weights and decisions of memory, on items by code. So the release is the same bit for bit. Users are counted by the
 //! stages of [`exchange`](crate::exchange), as on Spark. A mechanism whose users react to each other runs in memory only.
 //!

@@ -40,8 +40,7 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use driver::ROWS_TOGETHER;
-pub(crate) use driver::{BeyondMemory, check_order, in_order, of_digests};
+pub(crate) use driver::{BeyondMemory, ROWS_TOGETHER, check_order, in_order, of_digests};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, added_up, decided, most_sums};
 pub use items::{FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, bucket_decisions};
 pub(crate) use rows::{

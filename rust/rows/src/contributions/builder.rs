@@ -6,16 +6,16 @@ use dpsel_exact::random::{Digest, Digester, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
 use super::chunk::{Band, OpenChunk};
-use super::grouped::Contributions;
 use super::grouping::{self, group_rows};
-use super::interner::{Interner, READING, Scratch};
+use super::identity_codes::{Own, WithoutItem};
+use super::interner::{Interner, READING, ShardBuffers};
 use super::order::RowOrder;
-use super::own::{Own, WithoutItem};
 use super::parts::BANDS;
 use super::records::NoRecord;
 use super::rows::Largest;
 use super::sharding::Sharding;
 use super::totals::{Later, Totals};
+use super::user_items::Contributions;
 use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::ingest::{Code, ItemCode, ItemSchema, KeyStore, OwnCodes, Payload, Side, Sink, UserCode};
@@ -210,7 +210,7 @@ pub struct Worker<'a> {
 #[derive(Debug, Default)]
 pub(super) struct PartOfThread {
     pub(super) open: OpenChunk,
-    scratch: Scratch,
+    scratch: ShardBuffers,
     codes: Vec<u32>,
     own_users: OwnOfThread,
     own_items: OwnOfThread,

@@ -5,7 +5,7 @@
 //! is used again once its rows are grouped.
 
 use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, in_band, place, starts};
-use super::rows::{Largest, Rows, pack};
+use super::rows::{Largest, SingleRows, pack};
 use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
 
@@ -55,8 +55,8 @@ impl OpenChunk {
 
     /// Divide the rows into parts and start anew. Returns the bands of all parts.
     pub(super) fn close(&mut self, largest: Largest) -> Vec<Band> {
-        let rows = Rows::divide(self.rows.as_slice(), largest).into_iter();
-        let bands = rows.zip(Runs::divide(&self.runs)).map(|(rows, runs)| Band { rows, runs }).collect();
+        let rows = SingleRows::divide(self.rows.as_slice(), largest).into_iter();
+        let bands = rows.zip(BandRuns::divide(&self.runs)).map(|(rows, runs)| Band { rows, runs }).collect();
         self.rows.clear();
         self.runs.users.clear();
         self.runs.lens.clear();
@@ -68,8 +68,8 @@ impl OpenChunk {
 /// The rows of a chunk that belong to one band.
 #[derive(Debug)]
 pub(super) struct Band {
-    rows: Rows,
-    runs: Runs,
+    rows: SingleRows,
+    runs: BandRuns,
 }
 
 impl Band {
@@ -118,7 +118,7 @@ impl Band {
 
 /// Runs of a band: the user's place and the number of items of each.
 #[derive(Debug)]
-struct Runs {
+struct BandRuns {
     run_starts: Starts,
     row_starts: Starts,
     users: Array<u32>,
@@ -126,7 +126,7 @@ struct Runs {
     items: Array<u32>,
 }
 
-impl Runs {
+impl BandRuns {
     /// Divide runs among the bands and their parts.
     fn divide(open: &OpenRuns) -> [Self; BANDS] {
         let [mut runs, mut rows] = [(); 2].map(|()| Box::new([0; PARTS]));

@@ -10,10 +10,10 @@ use dpsel_exact::{Error, Result};
 
 use super::chunk::Band;
 use super::distinct::SeenItems;
-use super::grouped::Contributions;
 use super::order::{ItemSorter, RowOrder};
 use super::parts::{BANDS, PARTS, PARTS_OF_BAND, part_of_band};
 use super::pieces::{Piece, PieceWriter, Spare, Start};
+use super::user_items::Contributions;
 use super::users::Users;
 use super::vocabulary::Vocabulary;
 use crate::runtime::{Control, Tally, parallel};
@@ -55,7 +55,7 @@ pub(super) fn group_rows(
     let count = sizes.iter().map(|size| size.users).sum();
     let (mut starts, mut lens, mut digests) =
         (vec![Start::default(); count], vec![0; count], vec![Digest::default(); count]);
-    let columns = Columns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
+    let columns = UserColumns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
     let (spare, sorter) = (Spare::default(), ItemSorter::new(order, &vocabulary));
     let jobs = jobs(&sizes, bands, columns);
     let done = parallel::map(threads, jobs, |job| job.group(users, &sorter, &spare, tally));
@@ -76,20 +76,20 @@ pub(super) fn group_rows(
 }
 
 /// The users of some parts.
-struct Columns<'a> {
+struct UserColumns<'a> {
     digests: &'a mut [Digest],
     starts: &'a mut [Start],
     lens: &'a mut [u32],
 }
 
-impl<'a> Columns<'a> {
+impl<'a> UserColumns<'a> {
     /// The first `count`. The others stay.
-    fn take(&mut self, count: usize) -> Columns<'a> {
+    fn take(&mut self, count: usize) -> UserColumns<'a> {
         let (digests, rest_digests) = std::mem::take(&mut self.digests).split_at_mut(count);
         let (starts, rest_starts) = std::mem::take(&mut self.starts).split_at_mut(count);
         let (lens, rest_lens) = std::mem::take(&mut self.lens).split_at_mut(count);
-        *self = Columns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
-        Columns { digests, starts, lens }
+        *self = UserColumns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
+        UserColumns { digests, starts, lens }
     }
 }
 
@@ -130,10 +130,10 @@ struct Job<'a> {
     user: usize,
     sizes: &'a [Size],
     bands: Vec<Band>,
-    columns: Columns<'a>,
+    columns: UserColumns<'a>,
 }
 
-fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: Columns<'a>) -> Vec<Job<'a>> {
+fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: UserColumns<'a>) -> Vec<Job<'a>> {
     let mut user = 0;
     let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).enumerate();
     let mut jobs = Vec::with_capacity(BANDS);
@@ -158,7 +158,7 @@ impl Job<'_> {
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
         let mut writer = PieceWriter::new(spare, user, sizes.iter().map(|size| size.rows).sum());
         for (number, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
-            let Columns { digests, starts, lens } = columns.take(*count);
+            let UserColumns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
             group_part(number, &bands, of_places, &mut grouped[..*rows]);
             users.digests(part_of_band(band, number), of_places, &mut known);

@@ -24,7 +24,7 @@ pub(crate) struct Interner<R> {
 
 /// One thread's keys in order of their shards. The memory is reused between calls.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct ShardBuffers {
     order: Vec<u16>,
     keys: Vec<Digest>,
     locals: Vec<u32>,
@@ -82,7 +82,7 @@ impl<R> Interner<R> {
         &self,
         digests: &[Digest],
         source: &Source,
-        scratch: &mut Scratch,
+        scratch: &mut ShardBuffers,
         codes: &mut Vec<u32>,
     ) -> Result<u64>
     where
@@ -127,7 +127,7 @@ impl<R> Interner<R> {
 pub(super) const READING: &str = "reading the rows";
 pub(super) const POISONED: Error = Error::Internal("a reading thread failed");
 
-impl Scratch {
+impl ShardBuffers {
     /// Order the keys by shard and note their rows; returns the end of each shard.
     fn order_by_shard(&mut self, keys: &[Digest], sharding: Sharding) -> [u16; Sharding::MOST] {
         let mut ends = [0_u16; Sharding::MOST];

@@ -11,8 +11,8 @@ use dpsel_exact::random::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::distinct::SeenItems;
-use super::grouped::Contributions;
 use super::pieces::change_items;
+use super::user_items::Contributions;
 use super::vocabulary::{Digests, Vocabulary};
 use crate::ingest::ItemCode;
 

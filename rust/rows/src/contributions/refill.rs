@@ -17,10 +17,10 @@ use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
 use super::builder::{ContributionsBuilder, PartOfThread};
-use super::grouped::Contributions;
 use super::order::RowOrder;
-use super::straight::{Collector, Way, needs_no_table};
 use super::totals::Later;
+use super::unindexed_rows::{Collector, UnindexedWay, needs_no_table};
+use super::user_items::Contributions;
 use crate::ingest::{Code, Codes, ItemCode, ItemSchema, OwnCodes, Payload, Sink, UserCode};
 use crate::runtime::Control;
 
@@ -40,7 +40,7 @@ pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
 
 /// A builder that hands its rows over when it holds too much.
 pub struct Refill<'a> {
-    current: RwLock<Filling>,
+    current: RwLock<OpenBuilder>,
     schema: ItemSchema,
     order: RowOrder,
     control: &'a Control,
@@ -50,7 +50,7 @@ pub struct Refill<'a> {
     open: usize,
     spill: &'a Spill<'a>,
     /// The way for rows without a table, if there is one.
-    straight: Option<Way<'a>>,
+    straight: Option<UnindexedWay<'a>>,
     collectors: Mutex<Vec<Arc<Mutex<Collector<'a>>>>>,
     /// The runs of users and the rows so far.
     runs: AtomicU64,
@@ -64,7 +64,7 @@ impl fmt::Debug for Refill<'_> {
 }
 
 /// The builder that is filled now.
-struct Filling {
+struct OpenBuilder {
     builder: ContributionsBuilder,
     /// How many were emptied before it.
     number: u64,
@@ -74,7 +74,7 @@ struct Filling {
     parts: Mutex<Vec<Arc<Mutex<PartOfThread>>>>,
 }
 
-impl Filling {
+impl OpenBuilder {
     /// Take all rows, and start anew.
     fn empty(&mut self, control: &Control) -> Result<ContributionsBuilder> {
         for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner) {
@@ -100,10 +100,10 @@ impl<'a> Refill<'a> {
         (most, later): (u64, &'a Later<'a>),
         (rows, key, control): (u64, &ReleaseKey, &'a Control),
         spill: &'a Spill<'a>,
-        straight: Option<Way<'a>>,
+        straight: Option<UnindexedWay<'a>>,
     ) -> Self {
         let builder = ContributionsBuilder::for_rows(rows.min(most / OWN), key, &apart(control));
-        let filling = Filling { builder, number: 0, is_last: false, parts: Mutex::default() };
+        let filling = OpenBuilder { builder, number: 0, is_last: false, parts: Mutex::default() };
         Self {
             current: RwLock::new(filling),
             schema,
@@ -188,7 +188,7 @@ impl<'a> Refill<'a> {
     }
 
     /// Whether a builder has to be emptied. Only the first one may be the last, so only that is emptied early.
-    fn is_full(&self, filling: &Filling) -> bool {
+    fn is_full(&self, filling: &OpenBuilder) -> bool {
         filling.builder.held_memory() > self.most || filling.number == 0 && self.is_sure_to_be_full()
     }
 
@@ -216,7 +216,7 @@ impl<'a> Refill<'a> {
 pub struct RefillWorker<'r, 'a> {
     refill: &'r Refill<'a>,
     /// The builder, during a step.
-    held: Option<RwLockReadGuard<'r, Filling>>,
+    held: Option<RwLockReadGuard<'r, OpenBuilder>>,
     /// What takes the rows if no builder does any more.
     straight: Option<Arc<Mutex<Collector<'a>>>>,
     part: Arc<Mutex<PartOfThread>>,

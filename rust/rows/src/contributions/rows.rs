@@ -61,13 +61,13 @@ impl Form {
 
 /// Single rows of a band: the user's place and the item.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct SingleRows {
     starts: Starts,
     form: Form,
     words: Array<u32>,
 }
 
-impl Rows {
+impl SingleRows {
     /// Divide packed rows among the bands and their parts.
     pub(super) fn divide(open: &[u64], largest: Largest) -> [Self; BANDS] {
         let (mut counts, mut codes) = (Box::new([0; PARTS]), pack(largest.user, largest.item));
@@ -170,7 +170,7 @@ mod tests {
         ) {
             let rows: Vec<(u32, u32)> = users.into_iter().zip(items).take(count).collect();
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
-            let divided = Rows::divide(&open, Largest { user, item });
+            let divided = SingleRows::divide(&open, Largest { user, item });
             for part in 0..PARTS {
                 let (band, number) = in_band(part);
                 let band = &divided[band];
@@ -189,7 +189,7 @@ mod tests {
     fn rows_take_as_few_bytes_as_they_need_and_do_not_tell_which_small_codes_occur() {
         let taken = |rows: &[(u32, u32)], largest| {
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
-            let bytes: usize = Rows::divide(&open, largest).iter().map(Rows::bytes).sum();
+            let bytes: usize = SingleRows::divide(&open, largest).iter().map(SingleRows::bytes).sum();
             (bytes - PARTS * SPARE) / rows.len()
         };
         assert_eq!(taken(&[(0, 0), (8191, 7)], Largest::default()), 1);

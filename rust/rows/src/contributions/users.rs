@@ -2,7 +2,7 @@
 
 use dpsel_exact::numeric::widths::codes;
 
-use super::own::{OwnDigests, WithoutItem};
+use super::identity_codes::{OwnDigests, WithoutItem};
 use super::parts::{places, user_at};
 use super::records::NoRecord;
 use super::shard::Shard;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use dpsel_exact::numeric::widths::{codes, index};
 use dpsel_exact::random::Digest;
 
+use super::identity_codes::OwnDigests;
 use super::keys::Keys;
-use super::own::OwnDigests;
 use super::shard::Shard;
 use super::sharding::Sharding;
 use crate::ingest::{ItemCode, ItemSchema, Key, KeyStore};

@@ -61,11 +61,11 @@ pub(super) fn encode<S: Sink>(chunk: &Chunk, control: &Control, encoder: &mut En
 }
 
 struct Pool<'t> {
-    state: Mutex<State<'t>>,
+    state: Mutex<PoolState<'t>>,
     changed: Condvar,
 }
 
-struct State<'t> {
+struct PoolState<'t> {
     tasks: VecDeque<Box<dyn Task + Send + 't>>,
     queue: VecDeque<Chunk>,
     /// Number of threads that may still yield chunks.
@@ -76,7 +76,7 @@ struct State<'t> {
 
 impl<'t> Pool<'t> {
     fn new(tasks: Vec<Box<dyn Task + Send + 't>>, threads: usize) -> Self {
-        let state = State {
+        let state = PoolState {
             tasks: tasks.into(),
             queue: VecDeque::new(),
             producing: threads,
@@ -87,7 +87,7 @@ impl<'t> Pool<'t> {
     }
 
     /// Take the lock. A poisoned lock means only that a thread failed, and its failure is recorded.
-    fn lock(&self) -> MutexGuard<'_, State<'t>> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<'t>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,10 +7,10 @@ pub mod memory;
 pub mod panics;
 pub mod parallel;
 mod progress;
-mod remembered;
+mod result_cache;
 mod small_pages;
 
 pub use control::Control;
 pub use leftovers::Leftovers;
 pub use progress::{PHASES, Phase, Progress, REMOVING, TALLIED, Tally, WEIGHING};
-pub use remembered::Remembered;
+pub use result_cache::Remembered;

@@ -10,7 +10,7 @@ use super::space::{Scratch, TAG};
 
 /// Where a block stands, the length of its content, and the number under which it is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct StoredBlock {
     pub(super) offset: u64,
     pub(super) len: u32,
     number: u32,
@@ -38,7 +38,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::File`] if the disk or the limit is full.
-    pub(super) fn append(&self, blocks: &mut [u8], lens: &[u32]) -> Result<Vec<Block>> {
+    pub(super) fn append(&self, blocks: &mut [u8], lens: &[u32]) -> Result<Vec<StoredBlock>> {
         let bytes = blocks.len() as u64;
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         self.scratch.take(bytes)?;
@@ -47,7 +47,7 @@ impl ScratchFile {
             let (content, others) = rest.split_at_mut(len as usize);
             let (tag, others) = others.split_at_mut(TAG);
             tag.copy_from_slice(&self.scratch.seal(self.number, offset, content)?);
-            made.push(Block { offset, len, number: self.number });
+            made.push(StoredBlock { offset, len, number: self.number });
             offset += u64::from(len) + TAG as u64;
             rest = others;
         }
@@ -60,13 +60,13 @@ impl ScratchFile {
     ///
     /// # Errors
     /// As [`ScratchFile::append`]; [`dpsel_exact::Error::Capacity`] if there are no more numbers.
-    pub(super) fn replace(&self, place: Block, content: &mut Vec<u8>) -> Result<Block> {
+    pub(super) fn replace(&self, place: StoredBlock, content: &mut Vec<u8>) -> Result<StoredBlock> {
         let len = content.len();
         if len > index(place.len.into()) {
             return self.append_one(content);
         }
         // No other block, here or elsewhere, is encrypted under this number.
-        let block = Block { number: self.scratch.next_number()?, len: codes(len), ..place };
+        let block = StoredBlock { number: self.scratch.next_number()?, len: codes(len), ..place };
         content.resize(len + TAG, 0);
         let (inner, tag) = content.split_at_mut(len);
         tag.copy_from_slice(&self.scratch.seal(block.number, block.offset, inner)?);
@@ -79,7 +79,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// As [`ScratchFile::append`]; [`dpsel_exact::Error::Capacity`] for a block beyond 4 GiB.
-    pub(super) fn append_one(&self, content: &mut Vec<u8>) -> Result<Block> {
+    pub(super) fn append_one(&self, content: &mut Vec<u8>) -> Result<StoredBlock> {
         let len = block_len(content.len())?;
         content.resize(content.len() + TAG, 0);
         self.append(content, &[len])?.pop().ok_or(Error::Internal("a block of scratch has no place"))
@@ -89,7 +89,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::File`] if it cannot be read, or is not what was written.
-    pub(super) fn read(&self, block: Block, content: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn read(&self, block: StoredBlock, content: &mut Vec<u8>) -> Result<()> {
         let len = index(block.len.into());
         content.resize(len + TAG, 0);
         read_exact_at(&self.file, content, block.offset).map_err(|e| {

@@ -4,17 +4,17 @@
 //! one job, stays in memory and is wiped. Files have no name, so the system frees them when the process ends, however
 //! it ends. A block is bound to its file, its place in it and the time at which it was written. So a block that was
 //! changed, moved, repeated, cut off or replaced by an older one is an error. What has to outlive the process is sealed
-//! under a key of the caller's (`sealed`).
+//! under a key of the caller's (`sealed_files`).
 
 mod file;
-mod sealed;
+mod sealed_files;
 mod slots;
 mod space;
 mod spool;
 #[cfg(test)]
 mod tests;
 
-pub use sealed::{seal, tag, unseal};
+pub use sealed_files::{seal, tag, unseal};
 pub use slots::{Slot, Slots};
 pub use space::{Scratch, ScratchSpace};
 pub use spool::{Spool, Stored, Writer};

@@ -3,7 +3,7 @@
 
 use dpsel_exact::Result;
 
-use super::file::{Block, ScratchFile};
+use super::file::{ScratchFile, StoredBlock};
 use super::space::Scratch;
 
 /// Two files, in which several threads read and write values of their own.
@@ -16,9 +16,9 @@ pub struct Slots {
 /// Where the parts of a value stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    fixed: Block,
+    fixed: StoredBlock,
     /// None before it is written for the first time.
-    changing: Option<Block>,
+    changing: Option<StoredBlock>,
 }
 
 impl Slots {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use dpsel_exact::{Error, Result};
 
-use super::file::{Block, ScratchFile, block_len};
+use super::file::{ScratchFile, StoredBlock, block_len};
 use super::space::{Scratch, TAG};
 
 /// Bytes that a writer collects before it writes them at once.
@@ -15,7 +15,7 @@ const WRITTEN: usize = 1 << 22;
 #[derive(Debug)]
 pub struct Spool {
     file: ScratchFile,
-    index: Mutex<Vec<(i32, Block)>>,
+    index: Mutex<Vec<(i32, StoredBlock)>>,
 }
 
 impl Spool {
@@ -89,7 +89,7 @@ impl Writer<'_> {
 pub struct Stored {
     file: ScratchFile,
     /// Labels and blocks, in order of labels.
-    index: Vec<(i32, Block)>,
+    index: Vec<(i32, StoredBlock)>,
 }
 
 impl Stored {

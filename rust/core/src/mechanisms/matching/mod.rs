@@ -61,7 +61,7 @@ impl Matching {
         }
         let curve = one_unit_curve(sub_down(epsilon, above), sub_down(epsilon, below), delta)?;
         let slots = slots(&curve)?;
-        let first = weighting::Matching { most: slots.quota, ..slots };
+        let first = weighting::MatchingSlots { most: slots.quota, ..slots };
         let ranking = Rule::Ranking(Ranking { rate_above: above, rate_below: below });
         Ok(Calibration::of(vec![
             Round { weighting: Weighting::Matching(first), rule: ranking },
@@ -74,10 +74,10 @@ impl Matching {
 /// certain.
 ///
 /// No guarantee depends on either.
-fn slots(spec: &CurveSpec) -> Result<weighting::Matching> {
+fn slots(spec: &CurveSpec) -> Result<weighting::MatchingSlots> {
     let certain = Curve::of(spec.curve, spec.quantum)?.weight_of(u128::MAX);
     let slots = |weight: u64| clipped(weight.div_ceil(UNIT));
-    Ok(weighting::Matching { quota: slots(worthwhile_weight(spec)?), most: slots(certain) })
+    Ok(weighting::MatchingSlots { quota: slots(worthwhile_weight(spec)?), most: slots(certain) })
 }
 
 impl Mechanism for Matching {
@@ -139,7 +139,7 @@ mod tests {
         mechanism.calibrate(Privacy::ApproxDp { epsilon, delta }, bound).unwrap()
     }
 
-    fn matching(round: &Round) -> weighting::Matching {
+    fn matching(round: &Round) -> weighting::MatchingSlots {
         match round.weighting {
             Weighting::Matching(matching) => matching,
             other => panic!("{other:?}"),

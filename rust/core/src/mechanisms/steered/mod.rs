@@ -7,14 +7,14 @@
 //! gives each at most its cap over all of them. D0 is the reach times `max_items_per_user`. Page and proof:
 //! `docs/algorithms/steered.md`.
 
-mod checked;
-mod counted;
+mod approx_dp;
+mod counts_distance;
 mod noise;
 mod sizes;
 mod steering;
 #[cfg(test)]
 mod tests;
-mod unchecked;
+mod zcdp;
 
 use dpsel_exact::accounting::{Guarantee, L0Bound, Privacy};
 use dpsel_exact::noise::Noise;
@@ -22,7 +22,7 @@ use dpsel_exact::numeric::{Interval, add_up, div_down, mul_up};
 use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use self::checked::Asked;
+use self::approx_dp::PublicationGoal;
 use self::noise::{RoundNoise, fraction};
 pub(crate) use self::sizes::{per_root, sizes};
 use self::steering::{ScoreBounds, steering};
@@ -82,9 +82,9 @@ impl Steered {
     }
 
     /// The rounds, and the distance of means that is left to counts.
-    fn approx_dp(self, bound: L0Bound, asked: Asked) -> Result<(Calibration, f64)> {
+    fn approx_dp(self, bound: L0Bound, asked: PublicationGoal) -> Result<(Calibration, f64)> {
         let shares = self.shares();
-        let (noise, publish, counts) = checked::publication(&shares, bound, asked)?;
+        let (noise, publish, counts) = approx_dp::publication(&shares, bound, asked)?;
         Ok((rounds(bound, &shares, &noise, &publish)?, counts))
     }
 
@@ -93,7 +93,7 @@ impl Steered {
         let shares = self.shares();
         let each = zcdp_sigma(div_down(rho, f64::from(self.rounds)));
         let noise = RoundNoise::new(&shares, |share| mul_up(share, each))?;
-        let publish = unchecked::publication(bound, &noise, delta)?;
+        let publish = zcdp::publication(bound, &noise, delta)?;
         rounds(bound, &shares, &noise, &publish)
     }
 }
@@ -169,7 +169,8 @@ impl Mechanism for Steered {
             Privacy::ApproxDp { epsilon, delta } => {
                 let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
                 with_reserve(delta, factor, |delta| {
-                    let (calibration, _) = self.approx_dp(bound, Asked { epsilon, delta, share: 0.0 })?;
+                    let (calibration, _) =
+                        self.approx_dp(bound, PublicationGoal { epsilon, delta, share: 0.0 })?;
                     Ok(with_slack(calibration))
                 })
             }
@@ -191,7 +192,8 @@ impl Mechanism for Steered {
             return apart(privacy, bound, asked, |left| self.calibrate(left, bound));
         };
         with_reserve(delta, delta_factor(epsilon), |delta| {
-            let (rounds, mu) = self.approx_dp(bound, Asked { epsilon, delta, share: asked.share() })?;
+            let (rounds, mu) =
+                self.approx_dp(bound, PublicationGoal { epsilon, delta, share: asked.share() })?;
             let noise = asked.noise(mu, Paid::Together)?;
             let slack = add_up(total_slack(&rounds, bound), noise.slack());
             Ok((rounds.with_numbers(noise), slack))

@@ -7,7 +7,7 @@ use super::request::SelectRequest;
 use crate::look::Quantile;
 use crate::mechanisms::{Lists, MatchingOr, MechanismSpec};
 use crate::rounds::{Calibration, Round};
-use crate::weighting::{Matching, Weighting};
+use crate::weighting::{MatchingSlots, Weighting};
 
 impl SelectRequest {
     /// Whether a look at the data comes first.
@@ -68,7 +68,7 @@ impl SelectRequest {
     ///
     /// # Errors
     /// As [`SelectRequest::calibrate`].
-    pub(super) fn slots_of_a_look(&self, choice: &MatchingOr<MechanismSpec>) -> Result<Matching> {
+    pub(super) fn slots_of_a_look(&self, choice: &MatchingOr<MechanismSpec>) -> Result<MatchingSlots> {
         let alone = Self { counts: None, rest: None, ..self.chosen(choice, Lists::Short)? };
         match alone.calibrate_once()?.rounds.first() {
             Some(Round { weighting: Weighting::Matching(slots), .. }) => Ok(*slots),

@@ -17,8 +17,8 @@ use crate::release::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 use crate::rounds::{Calibration, Lowered};
 
 /// The parameters that determine a calibration.
-type Parameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<NumbersAsked>, Option<Quantile>);
-static RECENT: Remembered<Parameters, Calibration> = Remembered::new(64);
+type SelectParameters = (Privacy, L0Bound, MechanismSpec, bool, u32, Option<NumbersAsked>, Option<Quantile>);
+static RECENT: Remembered<SelectParameters, Calibration> = Remembered::new(64);
 
 /// A public list of items in a report: how long it is, and a hash of its items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::threshold::Noisy;
-use crate::weighting::{Greedy, Mad, PolicyL1, PolicyL2};
+use crate::weighting::{Greedy, MadWeights, PolicyL1, PolicyL2};
 
 fn bound(d0: u64) -> L0Bound {
     L0Bound::new(d0).unwrap()
@@ -136,7 +136,7 @@ fn a_weighting_without_a_proof_is_not_taken_for_one_of_norm_one() {
         Weighting::EqualL1,
         Weighting::PolicyL1(PolicyL1 { cutoff, passes: 1 }),
         Weighting::Greedy(Greedy { cutoff }),
-        Weighting::Mad(Mad { limit: cutoff, most: 9, norm: Mad::NORM }),
+        Weighting::Mad(MadWeights { limit: cutoff, most: 9, norm: MadWeights::NORM }),
     ];
     for weighting in unproved {
         assert!(!single_round_holds(generous, weighting, bound(9), 1.0, 1e-5), "{weighting:?}");

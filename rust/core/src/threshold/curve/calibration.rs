@@ -90,7 +90,7 @@ pub fn l2_curves(
     if approximate_half(epsilon, delta, smallest) > farthest {
         return Err(too_long(farthest));
     }
-    let Proposal { alpha, part } = best(epsilon, delta, last, contribution);
+    let CurveProposal { alpha, part } = best(epsilon, delta, last, contribution);
     let (divergence, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
     let curve = |&share: &f64| {
         let half = approximate_half(epsilon, delta, share);
@@ -166,7 +166,7 @@ fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(Whole,
     if half > FARTHEST_HALF {
         return Err(too_long(FARTHEST_HALF));
     }
-    let Proposal { alpha, part } = best(epsilon, delta, share, 1);
+    let CurveProposal { alpha, part } = best(epsilon, delta, share, 1);
     let (whole, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
     let kind = CurveKind::L2Continuous { alpha, divergence: mul_down(whole, share), delta, norm };
     let curve = with_half(kind, continuous_quantum(half))?;
@@ -218,7 +218,7 @@ fn no_order() -> Error {
 
 /// The order, and the part of delta that goes to the approximation.
 #[derive(Debug, Clone, Copy)]
-struct Proposal {
+struct CurveProposal {
     alpha: f64,
     part: f64,
 }
@@ -231,7 +231,7 @@ fn budget(epsilon: f64, delta: f64, alpha: f64, part: f64) -> Option<(f64, f64)>
 }
 
 /// The proposal with which a round of this share releases most. Any proposal is valid.
-fn best(epsilon: f64, delta: f64, share: f64, least: u64) -> Proposal {
+fn best(epsilon: f64, delta: f64, share: f64, least: u64) -> CurveProposal {
     let quantum = coarse_quantum(epsilon, delta, share, least);
     let loss = |alpha: f64, part: f64| {
         budget(epsilon, delta, alpha, part).map_or(f64::INFINITY, |(divergence, delta)| {
@@ -242,7 +242,7 @@ fn best(epsilon: f64, delta: f64, share: f64, least: u64) -> Proposal {
     let alpha_for = |part: f64| order_of_least(epsilon, delta, |alpha| loss(alpha, part));
     let alpha = alpha_for(0.5);
     let part = minimise(|part| loss(alpha, part), 0.2, 0.8, 4, 4);
-    Proposal { alpha: alpha_for(part), part }
+    CurveProposal { alpha: alpha_for(part), part }
 }
 
 /// The order with which a single round releases most. Any order is valid.

@@ -33,8 +33,8 @@ enum Shape {
 }
 
 /// Everything that the table of a curve depends on.
-type Parameters = (CurveKind, u64);
-static RECENT: Remembered<Parameters, Arc<Curve>> = Remembered::new(16);
+type CurveParameters = (CurveKind, u64);
+static RECENT: Remembered<CurveParameters, Arc<Curve>> = Remembered::new(16);
 
 impl Curve {
     /// Make the table.

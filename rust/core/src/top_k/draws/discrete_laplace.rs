@@ -8,7 +8,7 @@ use dpsel_exact::random::{Coins, Digest, ItemBits, Purpose, ReleaseKey, Words};
 use num_bigint::BigUint;
 use num_traits::Pow;
 
-use crate::top_k::draws::loss_levels::{LevelLaw, Levels, half_life};
+use crate::top_k::draws::loss_levels::{LevelLaw, LossLevels, half_life};
 
 /// Discrete Laplace noise: the probability of z is proportional to e^-(`rate` |z|).
 ///
@@ -28,7 +28,7 @@ pub(in crate::top_k) struct Radius {
 
 impl Radius {
     pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u128 {
-        Levels::new(self).draw(coins)
+        LossLevels::new(self).draw(coins)
     }
 }
 

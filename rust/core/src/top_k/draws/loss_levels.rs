@@ -64,7 +64,7 @@ const WEIGHT_BITS: i64 = 60;
 
 /// Levels from `first` to `last`, without an end if there is no `last`.
 #[derive(Debug, Clone, Copy)]
-struct Block {
+struct LevelRange {
     first: u128,
     last: Option<u128>,
     /// Above the mass of a proposal, times the number of proposals.
@@ -73,15 +73,15 @@ struct Block {
 
 /// The blocks of a law, ready for draws.
 #[derive(Debug)]
-pub(in crate::top_k) struct Levels<'a, L> {
+pub(in crate::top_k) struct LossLevels<'a, L> {
     law: &'a L,
-    blocks: Vec<Block>,
+    blocks: Vec<LevelRange>,
     weights: Vec<u64>,
     total: u128,
     shift: i64,
 }
 
-impl<'a, L: LevelLaw> Levels<'a, L> {
+impl<'a, L: LevelLaw> LossLevels<'a, L> {
     /// Cut the levels into blocks.
     pub(in crate::top_k) fn new(law: &'a L) -> Self {
         let horizon = law.horizon();
@@ -89,7 +89,7 @@ impl<'a, L: LevelLaw> Levels<'a, L> {
         let (bound, cell) = law.tail(horizon + 1);
         // The proposal of cell j has probability 2^-(j+1) / cell.
         let bound = bound * Scaled::integer(cell).shifted(1);
-        blocks.push(Block { first: horizon + 1, last: None, bound });
+        blocks.push(LevelRange { first: horizon + 1, last: None, bound });
         // Otherwise: no blocks; one was just added.
         let top = blocks.iter().map(|block| block.bound.upper_exponent()).max().unwrap_or_default();
         let shift = WEIGHT_BITS - top;
@@ -148,7 +148,7 @@ struct Multiple {
 }
 
 /// A level of the block.
-fn propose(block: &Block, cell: impl FnOnce() -> u128, coins: &mut Coins) -> (u128, Multiple) {
+fn propose(block: &LevelRange, cell: impl FnOnce() -> u128, coins: &mut Coins) -> (u128, Multiple) {
     if let Some(last) = block.last {
         let levels = last - block.first + 1;
         return (block.first + coins.below(levels), Multiple { factor: levels, power: 0 });
@@ -185,10 +185,10 @@ impl Open {
         Self { first, last, log_least, most, upper, lower }
     }
 
-    fn closed(&self, rate: f64) -> Block {
+    fn closed(&self, rate: f64) -> LevelRange {
         let levels = Scaled::integer(self.last - self.first + 1);
         let bound = self.most * Scaled::decay(rate, self.first) * levels;
-        Block { first: self.first, last: Some(self.last), bound }
+        LevelRange { first: self.first, last: Some(self.last), bound }
     }
 
     fn halves(&self, law: &impl LevelLaw) -> [Self; 2] {
@@ -203,7 +203,7 @@ impl Open {
 }
 
 /// Blocks of the levels up to the horizon.
-fn cut(law: &impl LevelLaw, horizon: u128) -> Vec<Block> {
+fn cut(law: &impl LevelLaw, horizon: u128) -> Vec<LevelRange> {
     let rate = law.rate();
     let mut best = f64::NEG_INFINITY;
     let mut open = BinaryHeap::from([Open::new(rate, (0, law.size(0).log2()), (horizon, law.size(horizon)))]);

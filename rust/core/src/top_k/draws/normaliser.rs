@@ -101,14 +101,14 @@ mod tests {
 
     use super::*;
     use crate::top_k::joint::{Sequences, joint_horizon};
-    use crate::top_k::ranking::{Counts, Ranking};
+    use crate::top_k::ranking::{Counts, RankedCounts};
 
     #[test]
     fn the_mass_is_the_sum_over_all_sequences() {
         let counts = [9_i64, 7, 7, 2, -3];
         for rate in [1e-9, 0.05, 0.5, 30.0, 1e6] {
             let given = Counts { counts: &counts, digests: None, unseen: 0 };
-            let ranking = Ranking::new(given, 2, joint_horizon(5, 2, rate));
+            let ranking = RankedCounts::new(given, 2, joint_horizon(5, 2, rate));
             let sequences = Sequences::new(&ranking, rate);
             let pairs = (0..5).flat_map(|i| (0..5).filter(move |j| *j != i).map(move |j| (i, j)));
             let losses = pairs.map(|(i, j)| (counts[0] - counts[i]).max(counts[1] - counts[j]));

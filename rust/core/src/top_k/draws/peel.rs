@@ -4,8 +4,8 @@ use dpsel_exact::numeric::{Bits, Scaled};
 use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::draws::loss_levels::{LevelLaw, LossLevels, bounded_horizon, bounded_tail};
+use crate::top_k::ranking::RankedCounts;
 
 /// The items that were picked, by rank.
 #[derive(Debug, Default)]
@@ -41,17 +41,17 @@ impl Picked {
 /// The exponential mechanism among the items that are left: probability proportional to e^(`rate` count).
 ///
 /// Let best be the largest remaining count. The items at level l or above have a count of at least best - l.
-pub(in crate::top_k) struct Pick<'a> {
-    ranking: &'a Ranking<'a>,
+pub(in crate::top_k) struct RatedPick<'a> {
+    ranking: &'a RankedCounts<'a>,
     picked: &'a Picked,
     best: i64,
     rate: f64,
 }
 
-impl<'a> Pick<'a> {
+impl<'a> RatedPick<'a> {
     /// # Contract
     /// Some item is left.
-    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a RankedCounts<'a>, picked: &'a Picked, rate: f64) -> Self {
         Self { ranking, picked, best: ranking.count_at(picked.nth_left(0)), rate }
     }
 
@@ -61,12 +61,12 @@ impl<'a> Pick<'a> {
 
     /// The rank of the item that is picked.
     pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> u64 {
-        let level = Levels::new(self).draw(coins);
+        let level = LossLevels::new(self).draw(coins);
         self.picked.nth_left(coins.below_u64(self.left(level)))
     }
 }
 
-impl LevelLaw for Pick<'_> {
+impl LevelLaw for RatedPick<'_> {
     fn rate(&self) -> f64 {
         self.rate
     }
@@ -99,10 +99,15 @@ pub(in crate::top_k) fn threshold(count: i64, level: u128) -> i128 {
 }
 
 /// `picks` draws of the exponential mechanism, each among the items that are left.
-pub(in crate::top_k) fn peel(ranking: &Ranking<'_>, picks: usize, rate: f64, coins: &mut Coins) -> Vec<u64> {
+pub(in crate::top_k) fn peel(
+    ranking: &RankedCounts<'_>,
+    picks: usize,
+    rate: f64,
+    coins: &mut Coins,
+) -> Vec<u64> {
     let mut picked = Picked::default();
     for _ in 0..picks {
-        let rank = Pick::new(ranking, &picked, rate).draw(coins);
+        let rank = RatedPick::new(ranking, &picked, rate).draw(coins);
         picked.push(rank);
     }
     picked.into_ranks()

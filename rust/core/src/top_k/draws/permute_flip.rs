@@ -14,7 +14,7 @@ use dpsel_exact::numeric::{Bits, Enclosure, Interval, Scaled, Uniform};
 use dpsel_exact::random::Coins;
 
 use crate::top_k::draws::peel::{Picked, threshold};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::ranking::RankedCounts;
 
 /// The items whose coins have a bias between two powers of two, and those that are worse than all of them.
 struct Octave {
@@ -27,7 +27,7 @@ struct Octave {
 
 /// One pick of permute-and-flip among the items that are left.
 pub(in crate::top_k) struct Flip<'a> {
-    ranking: &'a Ranking<'a>,
+    ranking: &'a RankedCounts<'a>,
     picked: &'a Picked,
     best: i64,
     rate: f64,
@@ -36,7 +36,7 @@ pub(in crate::top_k) struct Flip<'a> {
 impl<'a> Flip<'a> {
     /// # Contract
     /// Some item is left.
-    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, picked: &'a Picked, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a RankedCounts<'a>, picked: &'a Picked, rate: f64) -> Self {
         Self { ranking, picked, best: ranking.count_at(picked.nth_left(0)), rate }
     }
 
@@ -149,7 +149,7 @@ pub(in crate::top_k) fn subset(candidates: u64, wanted: u64, coins: &mut Coins) 
 
 /// `picks` draws of permute-and-flip, each among the items that are left.
 pub(in crate::top_k) fn flip_and_peel(
-    ranking: &Ranking<'_>,
+    ranking: &RankedCounts<'_>,
     picks: usize,
     rate: f64,
     coins: &mut Coins,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::mechanism::{log_picks, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::top_k::draws::peel::{peel, pick_horizon};
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 /// Peeling with exponential mechanisms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ impl TopKMechanism for GumbelPeel {
         key: &ReleaseKey,
     ) -> Vec<Pick> {
         let rate = calibration.rate;
-        let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
+        let ranking = RankedCounts::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log_sequences, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 pub(super) use sequences::{Sequences, joint_horizon};
 
@@ -44,7 +44,7 @@ impl TopKMechanism for Joint {
         calibration: &TopKCalibration,
         key: &ReleaseKey,
     ) -> Vec<Pick> {
-        let ranking = Ranking::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
+        let ranking = RankedCounts::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
         let ranks = Sequences::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)
     }

@@ -11,24 +11,24 @@ use dpsel_exact::numeric::{Bits, Scaled};
 use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
-use crate::top_k::ranking::Ranking;
+use crate::top_k::draws::loss_levels::{LevelLaw, LossLevels, bounded_horizon, bounded_tail};
+use crate::top_k::ranking::RankedCounts;
 
 /// The sequences of k items by loss.
 pub(in crate::top_k) struct Sequences<'a> {
-    ranking: &'a Ranking<'a>,
+    ranking: &'a RankedCounts<'a>,
     rate: f64,
 }
 
 impl<'a> Sequences<'a> {
     /// Sequences of as many items as the ranking keeps.
-    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a RankedCounts<'a>, rate: f64) -> Self {
         Self { ranking, rate }
     }
 
     /// The ranks of the drawn sequence.
     pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
-        let level = Levels::new(self).draw(coins);
+        let level = LossLevels::new(self).draw(coins);
         self.uniform(level, coins)
     }
 

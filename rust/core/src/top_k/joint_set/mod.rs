@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 pub(super) use sets::{Sets, set_horizon};
 
@@ -52,7 +52,7 @@ impl TopKMechanism for JointSet {
         calibration: &TopKCalibration,
         key: &ReleaseKey,
     ) -> Vec<Pick> {
-        let ranking = Ranking::new(counts, k, set_horizon(counts.items(), k, calibration.rate));
+        let ranking = RankedCounts::new(counts, k, set_horizon(counts.items(), k, calibration.rate));
         let ranks = Sets::new(&ranking, calibration.rate).draw(&mut Coins::new(key, Purpose::TopK, 0));
         picks(&ranking, &ranks)
     }

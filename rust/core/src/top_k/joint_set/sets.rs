@@ -12,26 +12,26 @@ use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 use num_traits::{One, Zero};
 
-use crate::top_k::draws::loss_levels::{LevelLaw, Levels, bounded_horizon, bounded_tail};
+use crate::top_k::draws::loss_levels::{LevelLaw, LossLevels, bounded_horizon, bounded_tail};
 use crate::top_k::draws::peel::threshold;
 use crate::top_k::draws::permute_flip::subset;
-use crate::top_k::ranking::Ranking;
+use crate::top_k::ranking::RankedCounts;
 
 /// The sets of k items by gap.
 pub(in crate::top_k) struct Sets<'a> {
-    ranking: &'a Ranking<'a>,
+    ranking: &'a RankedCounts<'a>,
     rate: f64,
 }
 
 impl<'a> Sets<'a> {
     /// Sets of as many items as the ranking keeps.
-    pub(in crate::top_k) fn new(ranking: &'a Ranking<'a>, rate: f64) -> Self {
+    pub(in crate::top_k) fn new(ranking: &'a RankedCounts<'a>, rate: f64) -> Self {
         Self { ranking, rate }
     }
 
     /// The ranks of the drawn set, ascending.
     pub(in crate::top_k) fn draw(&self, coins: &mut Coins) -> Vec<u64> {
-        let level = Levels::new(self).draw(coins);
+        let level = LossLevels::new(self).draw(coins);
         self.uniform(level, coins)
     }
 

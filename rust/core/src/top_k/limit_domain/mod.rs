@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::gumbel_peel::{Conversion, per_pick};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::top_k::draws::peel::{Pick as Draw, Picked, pick_horizon};
-use crate::top_k::ranking::{Counts, Place, Ranking};
+use crate::top_k::draws::peel::{Picked, RatedPick, pick_horizon};
+use crate::top_k::ranking::{Counts, Place, RankedCounts};
 
 /// Top-k without a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl TopKMechanism for LimitDomain {
             return vec![];
         }
         // Items that nobody holds are not in the data; the last count is 0 then.
-        let whole = Ranking::new(counts, (candidates + 1).min(counts.counts.len()), 0);
+        let whole = RankedCounts::new(counts, (candidates + 1).min(counts.counts.len()), 0);
         // Otherwise: there are no more items, and nobody holds the next one.
         let last = whole.top().get(candidates).copied().unwrap_or(0).max(0);
         // Otherwise: no threshold was calibrated, and nothing is above it.
@@ -148,12 +148,12 @@ fn missed(epsilon: f64, delta: f64, k: u32) -> (f64, f64) {
 fn draw_until_stop(counts: &[i64], k: usize, rate: f64, key: &ReleaseKey) -> Vec<u64> {
     let items = counts.len();
     let counts = Counts { counts, digests: None, unseen: 0 };
-    let ranking = Ranking::new(counts, items, pick_horizon(items as u64, rate));
+    let ranking = RankedCounts::new(counts, items, pick_horizon(items as u64, rate));
     let places = ranking.places(&(0..items as u64).collect::<Vec<_>>());
     let mut coins = Coins::new(key, Purpose::TopK, 0);
     let (mut picked, mut found) = (Picked::default(), vec![]);
     while found.len() < k {
-        let rank = Draw::new(&ranking, &picked, rate).draw(&mut coins);
+        let rank = RatedPick::new(&ranking, &picked, rate).draw(&mut coins);
         let place = usize::try_from(rank).ok().and_then(|rank| places.get(rank)).copied();
         match place {
             // The candidates stand in order of rank, so positions are ranks.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mechanism::{log_sequences, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 pub(super) use sequences::flip_sequences;
 
@@ -46,7 +46,7 @@ impl TopKMechanism for PermuteFlipJoint {
         calibration: &TopKCalibration,
         key: &ReleaseKey,
     ) -> Vec<Pick> {
-        let ranking = Ranking::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
+        let ranking = RankedCounts::new(counts, k, joint_horizon(counts.items(), k, calibration.rate));
         let sequences = Sequences::new(&ranking, calibration.rate);
         picks(&ranking, &flip_sequences(&sequences, &mut Coins::new(key, Purpose::TopK, 0)))
     }

@@ -11,7 +11,7 @@ use dpsel_exact::numeric::{Enclosure, Exponential, Interval, Scaled, forced_slow
 use dpsel_exact::random::Coins;
 use num_bigint::BigUint;
 
-use crate::top_k::draws::loss_levels::{LevelLaw, Levels};
+use crate::top_k::draws::loss_levels::{LevelLaw, LossLevels};
 use crate::top_k::draws::normaliser::mass;
 use crate::top_k::joint::Sequences;
 
@@ -20,7 +20,7 @@ const FIRST: u64 = 64;
 
 /// The ranks of one draw.
 pub(in crate::top_k) fn flip_sequences(sequences: &Sequences<'_>, coins: &mut Coins) -> Vec<u64> {
-    let levels = Levels::new(sequences);
+    let levels = LossLevels::new(sequences);
     let mut out = HashSet::new();
     // Waiting times, times Z.
     let mut waits = vec![];

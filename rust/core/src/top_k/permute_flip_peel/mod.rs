@@ -14,7 +14,7 @@ use super::mechanism::{log_picks, picks};
 use super::{Neighbours, Parameters, Pick, TopKCalibration, TopKMechanism};
 use crate::top_k::draws::peel::pick_horizon;
 use crate::top_k::draws::permute_flip::flip_and_peel;
-use crate::top_k::ranking::{Counts, Ranking};
+use crate::top_k::ranking::{Counts, RankedCounts};
 
 /// Peeling with permute-and-flip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl TopKMechanism for PermuteFlipPeel {
         key: &ReleaseKey,
     ) -> Vec<Pick> {
         let rate = calibration.rate;
-        let ranking = Ranking::new(counts, k, pick_horizon(counts.items(), rate));
+        let ranking = RankedCounts::new(counts, k, pick_horizon(counts.items(), rate));
         picks(&ranking, &flip_and_peel(&ranking, k, rate, &mut Coins::new(key, Purpose::TopK, 0)))
     }
 

@@ -5,4 +5,4 @@ mod ranks;
 mod window;
 
 pub use counts::{Counts, MAX_COUNT, MAX_ITEMS, Place};
-pub(super) use ranks::Ranking;
+pub(super) use ranks::RankedCounts;

@@ -18,7 +18,7 @@ type Entry = (Reverse<i64>, usize);
 
 /// The counts by rank.
 #[derive(Debug)]
-pub(in crate::top_k) struct Ranking<'a> {
+pub(in crate::top_k) struct RankedCounts<'a> {
     counts: Counts<'a>,
     /// The largest counts, descending, including the zeros of unseen items.
     top: Vec<i64>,
@@ -47,7 +47,7 @@ const DENSE: u128 = 1 << 16;
 /// shorter if the window has more than this number of values for each count.
 const SHORT: u128 = 8;
 
-impl<'a> Ranking<'a> {
+impl<'a> RankedCounts<'a> {
     /// The `keep` largest counts, and the counts less than `horizon` levels below the last of these.
     pub(in crate::top_k) fn new(counts: Counts<'a>, keep: usize, horizon: u128) -> Self {
         let (largest, least) = largest(counts.counts, keep);
@@ -93,7 +93,7 @@ impl<'a> Ranking<'a> {
 
     /// For each of the largest counts, descending, how many items have a count of at least that less `level`.
     ///
-    /// As [`Ranking::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest
+    /// As [`RankedCounts::at_least`] for each, without its searches: the thresholds fall, so one pointer into the largest
     /// counts serves those above the last of them, and the table nearly all others.
     pub(in crate::top_k) fn at_least_below_top(&self, level: u128) -> impl Iterator<Item = u64> {
         let table = match &self.near {
@@ -266,8 +266,8 @@ mod tests {
 
     use super::*;
 
-    fn ranking(counts: &[i64], unseen: u64, keep: usize, horizon: u128) -> Ranking<'_> {
-        Ranking::new(Counts { counts, digests: None, unseen }, keep, horizon)
+    fn ranking(counts: &[i64], unseen: u64, keep: usize, horizon: u128) -> RankedCounts<'_> {
+        RankedCounts::new(Counts { counts, digests: None, unseen }, keep, horizon)
     }
 
     proptest! {
@@ -309,7 +309,7 @@ mod tests {
     fn equal_counts_are_ordered_by_digest() {
         let digests = [Digest(7), Digest(3), Digest(5)];
         let counts = Counts { counts: &[4, 4, 4], digests: Some(&digests), unseen: 0 };
-        let ranking = Ranking::new(counts, 2, 10);
+        let ranking = RankedCounts::new(counts, 2, 10);
         assert_eq!(ranking.places(&[0, 2, 1]), [1, 0, 2].map(Place::Listed));
     }
 }

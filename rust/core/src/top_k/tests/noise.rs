@@ -42,7 +42,7 @@ fn noise_within_a_radius() {
     for rate in [0.8, 3.0] {
         let mut coins = coins(101);
         let law_of_radius = Radius { items: 2, rate };
-        let levels = Levels::new(&law_of_radius);
+        let levels = LossLevels::new(&law_of_radius);
         let side = 60_i64;
         let plane = (-side..=side).flat_map(|a| (-side..=side).map(move |b| (a, b)));
         let of = |(a, b): (i64, i64)| {

@@ -5,7 +5,7 @@
 //! none less. Proof: `docs/algorithms/matching.md`.
 
 mod assignment;
-mod filled;
+mod filled_slots;
 mod holders;
 mod offers;
 mod places;
@@ -18,7 +18,7 @@ use dpsel_rows::runtime::{Control, TALLIED, WEIGHING};
 use serde::{Deserialize, Serialize};
 
 use self::assignment::Assignment;
-pub use self::filled::FilledSlots;
+pub use self::filled_slots::FilledSlots;
 use self::holders::Holders;
 use self::offers::Offers;
 use self::places::Places;
@@ -29,14 +29,14 @@ use super::order::Visits;
 /// The slots of every item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Matching {
+pub struct MatchingSlots {
     /// The slots that an item is offered in its turn, before the next item. At least 1.
     pub quota: u32,
     /// The most slots of an item. Those beyond the quota are offered one for each item in turn.
     pub most: u32,
 }
 
-impl Matching {
+impl MatchingSlots {
     /// The weights of one round: one unit for each kept slot.
     ///
     /// Items come in descending order of their noisy levels, if the `ranking` has them, and then by their digests.
@@ -168,7 +168,7 @@ mod tests {
         let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
         let visits = Visits { contributions: &bounded, key: &key, control: &control };
         let codes = bounded.vocabulary().code_bound();
-        let matching = Matching { quota: 2, most: 4 };
+        let matching = MatchingSlots { quota: 2, most: 4 };
         let (mut narrow, mut wide) = (WeightHistogram::new(codes), WeightHistogram::new(codes));
         matching.fill::<[u8; 3]>(visits, Offers::of(visits, None).unwrap(), &mut narrow).unwrap();
         matching.fill::<u32>(visits, Offers::of(visits, None).unwrap(), &mut wide).unwrap();

@@ -1,13 +1,13 @@
 //! Adaptive weights: whole tables with and without a user, under any importances of the items.
 
 use super::*;
-use crate::weighting::{FULL_IMPORTANCE, Mad};
+use crate::weighting::{FULL_IMPORTANCE, MadWeights};
 
 const ITEMS: usize = 15;
 const CODES: u64 = ITEMS as u64;
 
 /// The weights of a table in which the items have these importances.
-fn weights(rows: &Rows, bound: u64, mad: Mad, importances: &[u16]) -> BTreeMap<Digest, u64> {
+fn weights(rows: &Rows, bound: u64, mad: MadWeights, importances: &[u16]) -> BTreeMap<Digest, u64> {
     let bounded = bounded(rows, bound);
     let codes = bounded.vocabulary().code_bound();
     let mut digests = vec![Digest::default(); codes];
@@ -36,7 +36,7 @@ proptest! {
         added in prop::collection::btree_set(0..CODES, 1..15),
         importances in importances(), bound in 1..15_u64, limit in 0..4 * UNIT, most in 1..16_u32,
     ) {
-        let mad = Mad { limit, most, norm: Mad::NORM };
+        let mad = MadWeights { limit, most, norm: MadWeights::NORM };
         let with: Rows = rows.iter().copied().chain(added.iter().map(|item| (99, *item))).collect();
         let (before, after) = (weights(&rows, bound, mad, &importances), weights(&with, bound, mad, &importances));
         let change = |digest| after[digest].abs_diff(before.get(digest).copied().unwrap_or(0));
@@ -50,7 +50,7 @@ proptest! {
 #[test]
 fn what_items_have_beyond_the_limit_returns_in_part() {
     let rows: Rows = (0..100).flat_map(|user| (0..5).map(move |item| (user, item))).collect();
-    let mad = Mad { limit: 4 * UNIT, most: 100, norm: Mad::NORM };
+    let mad = MadWeights { limit: 4 * UNIT, most: 100, norm: MadWeights::NORM };
     let found = weights(&rows, 9, mad, &[FULL_IMPORTANCE; ITEMS]);
     let given = 100 * Weighting::EqualL2.weight(5);
     // Each of a user's 5 items gets back 4/300 of what returns to the user.
@@ -61,7 +61,7 @@ fn what_items_have_beyond_the_limit_returns_in_part() {
 #[test]
 fn only_the_largest_weights_of_a_user_return() {
     let rows: Rows = (0..100).flat_map(|user| [(user, 0), (user, 1)]).collect();
-    let mad = Mad { limit: UNIT, most: 100, norm: Mad::NORM };
+    let mad = MadWeights { limit: UNIT, most: 100, norm: MadWeights::NORM };
     let mut importances = [FULL_IMPORTANCE; ITEMS];
     importances[1] = FULL_IMPORTANCE / 2;
     let found = weights(&rows, 9, mad, &importances);

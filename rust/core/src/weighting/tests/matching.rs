@@ -1,12 +1,12 @@
 //! Matchings: whole tables with and without a user, under any ranking of the items, and against brute force.
 
 use super::*;
-use crate::weighting::Matching;
+use crate::weighting::MatchingSlots;
 
 const ITEMS: u64 = 15;
 
 /// The levels of a table, by digest, in which the items have these places.
-fn levels(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -> BTreeMap<Digest, u64> {
+fn levels(rows: &Rows, bound: u64, matching: MatchingSlots, places: Option<&[i64]>) -> BTreeMap<Digest, u64> {
     let bounded = bounded(rows, bound);
     let codes = bounded.vocabulary().code_bound();
     let mut digests = vec![Digest::default(); codes];
@@ -24,7 +24,12 @@ fn levels(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -
 }
 
 /// The levels by definition: a slot is kept if the largest matching of the slots so far grows by it.
-fn by_ranks(rows: &Rows, bound: u64, matching: Matching, places: Option<&[i64]>) -> BTreeMap<Digest, u64> {
+fn by_ranks(
+    rows: &Rows,
+    bound: u64,
+    matching: MatchingSlots,
+    places: Option<&[i64]>,
+) -> BTreeMap<Digest, u64> {
     let bounded = bounded(rows, bound);
     let digests = bounded.vocabulary().digests_from(0..bounded.vocabulary().code_bound());
     let users: Vec<Vec<Digest>> = (0..bounded.users())
@@ -82,8 +87,8 @@ fn places() -> impl Strategy<Value = Option<Vec<i64>>> {
     prop::option::of(prop::collection::vec(-3..4_i64, usize::try_from(ITEMS).unwrap()))
 }
 
-fn matchings() -> impl Strategy<Value = Matching> {
-    (1..5_u32, 1..7_u32).prop_map(|(quota, most)| Matching { quota, most })
+fn matchings() -> impl Strategy<Value = MatchingSlots> {
+    (1..5_u32, 1..7_u32).prop_map(|(quota, most)| MatchingSlots { quota, most })
 }
 
 proptest! {
@@ -131,7 +136,7 @@ fn many_items_of_one_place_stay_in_the_order_of_their_digests() {
         let rows: Rows = (0..90_u64)
             .flat_map(|user| (0..4).map(move |n| (user, (user * 23 + n * n * 31) % 160)))
             .collect();
-        let matching = Matching { quota: 2, most: 3 };
+        let matching = MatchingSlots { quota: 2, most: 3 };
         let filled = levels(&rows, 4, matching, Some(&places));
         assert_eq!(filled, by_ranks(&rows, 4, matching, Some(&places)));
         assert!(filled.len() < 90, "some items have no slot: {}", filled.len());
@@ -148,9 +153,9 @@ fn many_items_of_one_place_stay_in_the_order_of_their_digests() {
 fn users_move_along_long_chains() {
     // User n holds the items n and n + 1, so every item has a slot if the chain moves, but one.
     let rows: Rows = (0..2_000_u64).flat_map(|user| [(user, user), (user, user + 1)]).collect();
-    let filled = levels(&rows, 2, Matching { quota: 1, most: 1 }, None);
+    let filled = levels(&rows, 2, MatchingSlots { quota: 1, most: 1 }, None);
     assert_eq!(filled.len(), 2_000);
-    let twice = levels(&rows, 2, Matching { quota: 1, most: 2 }, None);
+    let twice = levels(&rows, 2, MatchingSlots { quota: 1, most: 2 }, None);
     assert_eq!(twice.values().sum::<u64>(), 2_000 * UNIT);
 }
 
@@ -160,7 +165,7 @@ fn an_interrupted_job_fails() {
     let bounded = bounded(&vec![(1, 1), (2, 1)], 2);
     let mut histogram = WeightHistogram::new(bounded.vocabulary().code_bound());
     control.progress().cancel();
-    let weighting = (Weighting::Matching(Matching { quota: 1, most: 1 }), UNIT);
+    let weighting = (Weighting::Matching(MatchingSlots { quota: 1, most: 1 }), UNIT);
     let failed = weigh_round(&mut histogram, &bounded, weighting, Guidance::default(), &key(), &control);
     assert!(matches!(failed, Err(dpsel_exact::Error::Interrupted)));
 }

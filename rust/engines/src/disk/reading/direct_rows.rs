@@ -1,7 +1,7 @@
 //! Rows that go straight to the disk, from one thread.
 
 use dpsel_exact::Result;
-use dpsel_rows::contributions::{Runs, Straight};
+use dpsel_rows::contributions::{Runs, UnindexedRows};
 use dpsel_rows::scratch::Writer;
 
 use super::census::Census;
@@ -21,7 +21,7 @@ pub(super) struct DirectRows<'a> {
     pub(super) in_order: ByBucket<(u32, u32)>,
 }
 
-impl Straight for DirectRows<'_> {
+impl UnindexedRows for DirectRows<'_> {
     fn take(&mut self, runs: &Runs) -> Result<()> {
         self.stages.control.check()?;
         let places = runs.users.iter().zip(0..).scan(0, |end, ((user, len), run)| {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{Contributions, Later, Refill, RowOrder, Straight, StraightWay};
+use dpsel_rows::contributions::{Contributions, Later, Refill, RowOrder, UnindexedRows, UnindexedWay};
 use dpsel_rows::ingest::{ItemSchema, OpenSource};
 use dpsel_rows::runtime::parallel;
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
@@ -118,7 +118,7 @@ impl<'a> RowSink<'a> {
         // Names and lists need a table of the items, and other orders all rows of a user.
         let begin = || self.straight();
         let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
-        let straight = is_plain.then_some(StraightWay { rows: self.stages.memory.straight, begin: &begin });
+        let straight = is_plain.then_some(UnindexedWay { rows: self.stages.memory.straight, begin: &begin });
         let rows = (source.known_rows(), key, control);
         let refill = Refill::new((schema, order), (self.stages.memory.table, later), rows, &spill, straight);
         source.deliver(key, control, || refill.worker())?;
@@ -150,7 +150,7 @@ impl<'a> RowSink<'a> {
     }
 
     /// What takes the rows of one thread without a table.
-    fn straight(&self) -> Box<dyn Straight + '_> {
+    fn straight(&self) -> Box<dyn UnindexedRows + '_> {
         Box::new(DirectRows {
             stages: self.stages,
             buckets: self.buckets,

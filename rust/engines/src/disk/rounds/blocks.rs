@@ -1,5 +1,6 @@
 //! Blocks that every round reads and changes in place.
 
+use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use dpsel_core::rounds::{Blocks, PackBlock};
@@ -15,7 +16,7 @@ pub(super) struct DiskBlocks<'a, B> {
     slots: Slots,
     /// Where the blocks stand that are left.
     left: Mutex<Vec<Slot>>,
-    blocks: std::marker::PhantomData<fn() -> B>,
+    blocks: PhantomData<fn() -> B>,
 }
 
 /// What one thread works with.
@@ -33,12 +34,7 @@ impl<'a, B: PackBlock> DiskBlocks<'a, B> {
     /// # Errors
     /// [`dpsel_exact::Error::File`] if the folder takes no file.
     pub(super) fn new(stages: Stages<'a>, scratch: &Scratch) -> Result<Self> {
-        Ok(Self {
-            stages,
-            slots: Slots::new(scratch)?,
-            left: Mutex::default(),
-            blocks: std::marker::PhantomData,
-        })
+        Ok(Self { stages, slots: Slots::new(scratch)?, left: Mutex::default(), blocks: PhantomData })
     }
 
     /// Add a block before the first round.

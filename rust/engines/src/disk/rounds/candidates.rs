@@ -8,7 +8,7 @@ use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_rows::runtime::memory::Growing;
 
-use super::frequent_items::{FrequentItems, Known, NEW, RARE};
+use super::frequent_items::{FrequentTable, Known, NEW, RARE};
 use crate::exchange::{Chances, NO_CODE, item_hash};
 
 /// Finds the items that some round can release, and gives codes to them.
@@ -32,7 +32,7 @@ pub(super) struct Coding<'a> {
 /// The frequent items and candidates that were met so far, with their codes.
 #[derive(Debug)]
 pub(super) struct Met {
-    items: FrequentItems,
+    items: FrequentTable,
     pub(super) candidates: Growing<u128>,
 }
 
@@ -60,7 +60,7 @@ impl Met {
     /// # Errors
     /// [`dpsel_exact::Error::Capacity`] for too many hashes.
     pub(super) fn new(mut counts: Vec<(u32, u32)>, above: u32) -> Result<(Self, Vec<u32>)> {
-        let items = FrequentItems::new(&mut counts)?;
+        let items = FrequentTable::new(&mut counts)?;
         let mut users = vec![above; items.len()];
         for (hash, number) in counts {
             users[items.place_of(hash)] = number;

@@ -38,16 +38,16 @@ const UNMET: u32 = 1 << 31;
 /// A place of the table.
 #[derive(Debug, Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Place {
+struct TablePlace {
     /// The first item with the hash, or the hash with zeros behind it.
     item: U128,
     /// [`RARE`] if there is no hash.
     number: U32,
 }
 
-impl Element for Place {}
+impl Element for TablePlace {}
 
-impl Place {
+impl TablePlace {
     #[expect(clippy::cast_possible_truncation, reason = "the first bits are meant")]
     fn first_bits(self) -> u32 {
         self.item.get() as u32
@@ -67,8 +67,8 @@ pub(super) enum Known {
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct FrequentItems {
-    places: Growing<Place>,
+pub(super) struct FrequentTable {
+    places: Growing<TablePlace>,
     /// Items that have no place, since another item has the hash, or since there is none.
     others: ByDigest<u32>,
     /// The seed of all hashes with each number as leading bits.
@@ -77,7 +77,7 @@ pub(super) struct FrequentItems {
     shift: u32,
 }
 
-impl FrequentItems {
+impl FrequentTable {
     /// A table of the hashes of user counts, which are sorted on the way. No item is met yet, and all hashes have number 0.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl FrequentItems {
     /// A table of `len` places without hashes.
     fn empty(len: usize, shift: u32) -> Self {
         let mut places = Growing::zeroed(len, 0);
-        places.as_mut_slice().fill(Place { number: RARE.into(), ..Place::default() });
+        places.as_mut_slice().fill(TablePlace { number: RARE.into(), ..TablePlace::default() });
         Self { places, others: ByDigest::default(), seeds: vec![0; 1 << (u32::BITS - shift)], shift }
     }
 
@@ -128,7 +128,7 @@ impl FrequentItems {
         for (place, (hash, _)) in places.into_iter().zip(group) {
             taken.insert(ItemCode::from_index(place));
             let item = u128::from(*hash) << 96;
-            self.places.as_mut_slice()[place] = Place { item: item.into(), number: UNMET.into() };
+            self.places.as_mut_slice()[place] = TablePlace { item: item.into(), number: UNMET.into() };
         }
         true
     }
@@ -165,7 +165,7 @@ impl FrequentItems {
             let ends = |place: &usize| table[*place].number.get() ^ table[*place].first_bits();
             black_box(places.iter().fold(0, |mixed, place| mixed ^ ends(place)));
             found.extend(places.iter().zip(items).map(|(place, item)| {
-                let Place { item: noted, number } = table[*place];
+                let TablePlace { item: noted, number } = table[*place];
                 let otherwise = if (noted.get() ^ item.0) >> 96 == 0 { NEW } else { RARE };
                 if noted.get() == item.0 && !is_unmet(number) { number.get() } else { otherwise }
             }));
@@ -178,7 +178,7 @@ impl FrequentItems {
 
     /// What is known of an item.
     pub(super) fn find(&self, item: Digest) -> Known {
-        let Place { item: noted, number } = self.places.as_slice()[self.place_of(item_hash(item))];
+        let TablePlace { item: noted, number } = self.places.as_slice()[self.place_of(item_hash(item))];
         let is_rare = number == RARE || (noted.get() ^ item.0) >> 96 != 0;
         if !is_rare && is_unmet(number) {
             Known::First(number_of_hash(number))
@@ -193,7 +193,7 @@ impl FrequentItems {
     pub(super) fn note(&mut self, item: Digest, known: &Known, number: u32) {
         if let Known::First(_) = known {
             let place = self.place_of(item_hash(item));
-            self.places.as_mut_slice()[place] = Place { item: item.0.into(), number: number.into() };
+            self.places.as_mut_slice()[place] = TablePlace { item: item.0.into(), number: number.into() };
         } else {
             self.others.insert(item, number);
         }
@@ -241,7 +241,7 @@ mod tests {
         Digest(u128::from(hash) << 96 | rest)
     }
 
-    fn found(table: &FrequentItems, items: &[Digest]) -> Vec<u32> {
+    fn found(table: &FrequentTable, items: &[Digest]) -> Vec<u32> {
         let mut found = Vec::new();
         table.numbers_of(items, &mut found);
         found
@@ -259,7 +259,7 @@ mod tests {
     fn items_are_found_by_all_their_bits_and_other_items_are_not() {
         for hashes in hashes() {
             let mut counts: Vec<_> = hashes.iter().map(|hash| (*hash, 2)).collect();
-            let mut table = FrequentItems::new(&mut counts).unwrap();
+            let mut table = FrequentTable::new(&mut counts).unwrap();
             assert!(table.len() <= hashes.len() * 5 / 4 + 2);
             hashes.iter().zip(0..).for_each(|(hash, number)| table.set_number(*hash, number));
             let [first, second] =
@@ -293,7 +293,7 @@ mod tests {
     /// What stands in a place before an item is noted is the digest of an item too.
     #[test]
     fn an_item_that_looks_like_a_hash_or_a_free_place_is_met_like_others() {
-        let mut table = FrequentItems::new(&mut [(7, 2)]).unwrap();
+        let mut table = FrequentTable::new(&mut [(7, 2)]).unwrap();
         assert_eq!(found(&table, &[item(7, 0)]), [NEW]);
         table.note(item(7, 0), &Known::First(0), 5);
         assert_eq!(found(&table, &[item(7, 0), item(7, 1)]), [5, NEW]);
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn any_code_of_candidates_can_be_noted() {
         for number in [0, 1 << 30, (1 << 31) - 1, u32::MAX] {
-            let mut table = FrequentItems::new(&mut [(7, 2), (8, 9)]).unwrap();
+            let mut table = FrequentTable::new(&mut [(7, 2), (8, 9)]).unwrap();
             table.note(item(7, 3), &Known::First(0), number);
             assert_eq!(found(&table, &[item(7, 3), item(8, 3)]), [number, NEW]);
         }

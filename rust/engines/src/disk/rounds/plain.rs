@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use dpsel_core::bounding::ItemSet;
 use dpsel_core::rounds::{Deciding, Round};
 use dpsel_exact::Result;
-use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::random::Digest;
 use dpsel_rows::contributions::ItemCode;
 use dpsel_rows::runtime::memory::Growing;
@@ -33,7 +32,6 @@ const DECIDED: usize = 1 << 14;
 struct OnCandidates {
     users: Stored,
     candidates: Growing<u128>,
-    bound: L0Bound,
 }
 
 impl Rounds<'_> {
@@ -55,7 +53,6 @@ impl Rounds<'_> {
 
     /// Prune all users.
     fn pruned(&self, contributions: &Stored, frequent: Vec<(u32, u32)>, room: usize) -> Result<OnCandidates> {
-        let bound = self.job.spec().kept()?;
         let (above, most) = (self.job.frequent_above(), most_candidates(room, frequent.len()));
         let (met, users) = Met::new(frequent, above)?;
         let coding = Coding {
@@ -68,26 +65,27 @@ impl Rounds<'_> {
             begun: AtomicUsize::new(0),
             needed: AtomicUsize::new(0),
         };
-        let (pruner, blocks) = (Pruner::new(bound, self.job.key()), Spool::new(self.scratch)?);
+        let (pruner, blocks) =
+            (Pruner::new(self.job.spec().kept()?, self.job.key()), Spool::new(self.scratch)?);
         self.stages.each_bucket(
             contributions,
-            || (PruningBuffers::new(self), self.stages.writer(&blocks)),
-            |(buffers, writer), number, values| {
+            || (BucketUsers::new(self.job.key()), PruningBuffers::default(), self.stages.writer(&blocks)),
+            |(bucket, buffers, writer), number, values| {
                 if coding.needed.load(Ordering::Relaxed) > 0 {
                     return Ok(());
                 }
                 coding.begun.fetch_add(1, Ordering::Relaxed);
-                buffers.bucket.read(contributions, values, self.stages.control)?;
-                buffers.prune(&pruner, &coding, |packed| writer.push(number, packed))
+                bucket.read(contributions, values, self.stages.control)?;
+                buffers.prune(bucket, (&pruner, &coding), |packed| writer.push(number, packed))
             },
-            |(_, mut writer)| writer.flush(),
+            |(.., mut writer)| writer.flush(),
         )?;
         let needed = coding.needed.into_inner();
         if needed > 0 {
             return Err(self.stages.memory.exceeded(needed, PLAIN));
         }
         let met = coding.met.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(OnCandidates { users: blocks.stored(), candidates: met.candidates, bound })
+        Ok(OnCandidates { users: blocks.stored(), candidates: met.candidates })
     }
 
     /// The decisions of all rounds on pruned users.
@@ -105,14 +103,14 @@ impl Rounds<'_> {
     /// The weight of each candidate in a round. Users are read once for each range of candidates.
     fn weights(&self, round: &Round, pruned: &OnCandidates, removed: &ItemSet) -> Result<Vec<u64>> {
         let (candidates, summed) = (pruned.candidates.len(), self.stages.memory.summed);
-        let all = Mutex::new(vec![0_u64; candidates]);
+        let (bound, all) = (self.job.spec().kept()?, Mutex::new(vec![0_u64; candidates]));
         for first in (0..candidates).step_by(summed) {
             let range = first..candidates.min(first + summed);
             self.stages.each_value(
                 &pruned.users,
                 || (Weights::new(round), CandidateSums::new(candidates, range.clone())),
                 |(weights, sums), _, packed| {
-                    PackedPruned::of(packed)?.weigh(pruned.bound.get(), weights, removed, sums)
+                    PackedPruned::of(packed)?.weigh(bound.get(), weights, removed, sums)
                 },
                 |(_, sums)| {
                     sums.add_to(&mut all.lock().unwrap_or_else(PoisonError::into_inner));
@@ -141,31 +139,22 @@ fn decide(deciding: &Deciding, pruned: &OnCandidates, sums: &[u64], removed: &mu
 }
 
 /// The buffers of one thread that prunes users, kept from bucket to bucket.
+#[derive(Default)]
 struct PruningBuffers {
-    bucket: BucketUsers,
     codes: Vec<u32>,
     pruned: PrunedUsers,
     packed: Vec<u8>,
 }
 
 impl PruningBuffers {
-    fn new(rounds: &Rounds<'_>) -> Self {
-        Self {
-            bucket: BucketUsers::new(rounds.job.key()),
-            codes: Vec::new(),
-            pruned: PrunedUsers::default(),
-            packed: Vec::new(),
-        }
-    }
-
     /// Prune all users of the bucket.
     fn prune(
         &mut self,
-        pruner: &Pruner,
-        coding: &Coding<'_>,
+        bucket: &mut BucketUsers,
+        (pruner, coding): (&Pruner, &Coding<'_>),
         mut write: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let Self { bucket, codes, pruned, packed } = self;
+        let Self { codes, pruned, packed } = self;
         coding.codes_of(&bucket.items, codes);
         let mut hand_out = |pruned: &mut PrunedUsers| {
             packed.clear();

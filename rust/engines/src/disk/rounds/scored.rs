@@ -11,7 +11,7 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::scratch::Stored;
 
 use super::blocks::DiskBlocks;
-use super::frequent_items::{FrequentItems, Known, NEW, RARE};
+use super::frequent_items::{FrequentTable, Known, NEW, RARE};
 use super::job::Rounds;
 use crate::exchange::{BucketUsers, Decisions, Packed};
 
@@ -23,18 +23,18 @@ const THREAD_SLOTS: usize = 1 << 18;
 const SHARED_IN_ROW: usize = 8;
 
 /// The slots of shared items. The more users, the smaller, so that what is known of frequent items fits into caches.
-struct Slots {
-    items: FrequentItems,
+struct SharedSlots {
+    items: FrequentTable,
     number: usize,
 }
 
-impl Slots {
+impl SharedSlots {
     /// Give slots to hashes, each with its users. No item is met yet.
     ///
     /// # Errors
     /// [`Error::Capacity`] for too many hashes.
     fn new(mut counts: Vec<(u32, u32)>) -> Result<Self> {
-        let mut items = FrequentItems::new(&mut counts)?;
+        let mut items = FrequentTable::new(&mut counts)?;
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         counts.iter().zip(0..).for_each(|((hash, _), slot)| items.set_number(*hash, slot));
         Ok(Self { items, number: counts.len() })
@@ -65,7 +65,7 @@ impl Slots {
 
 /// Puts users into blocks: bounded, with the items that they keep.
 struct BlockWriter<'a> {
-    shared: &'a RwLock<Slots>,
+    shared: &'a RwLock<SharedSlots>,
     written: &'a DiskBlocks<'a, UserBlock>,
     /// Rows of a block of items that one user alone keeps, about.
     rows: usize,
@@ -138,8 +138,8 @@ impl<'a> Rounds<'a> {
         &self,
         contributions: &Stored,
         counts: Vec<(u32, u32)>,
-    ) -> Result<(DiskBlocks<'a, UserBlock>, Slots)> {
-        let (stages, shared) = (self.stages, RwLock::new(Slots::new(counts)?));
+    ) -> Result<(DiskBlocks<'a, UserBlock>, SharedSlots)> {
+        let (stages, shared) = (self.stages, RwLock::new(SharedSlots::new(counts)?));
         let written = DiskBlocks::new(stages, self.scratch)?;
         let rows = stages.memory.block_rows;
         let blocks = BlockWriter { shared: &shared, written: &written, rows };

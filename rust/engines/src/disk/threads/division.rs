@@ -33,7 +33,7 @@ pub(in crate::disk) fn divided<'a>(
         &contributions,
         || stages.writer(&spool),
         |writer, _, packed| {
-            let Some(users) = unpacked(packed, key, order.clone())? else { return Ok(()) };
+            let users = unpacked(packed, key, order)?;
             let packing = Packing::new(&users, key, buckets);
             packing.pack(0..packing.users(), |bucket, packed| writer.push(bucket, &packed))
         },

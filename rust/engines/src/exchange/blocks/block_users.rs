@@ -87,17 +87,13 @@ struct OpenBlock {
 impl OpenBlock {
     /// The slot of an item, which `known` remembers; or the item, if one user alone holds it.
     fn slot(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
-        if *known == UNKNOWN {
-            let shared = &mut self.shared;
-            let slot = || {
-                shared.push(item);
-                codes(shared.len() - 1)
-            };
-            *known = if self.counts.at_most(item) > 1 {
-                *self.slots.entry(item).or_insert_with(slot)
-            } else {
-                ALONE
-            };
+        if *known == UNKNOWN && self.counts.at_most(item) > 1 {
+            *known = *self.slots.entry(item).or_insert(codes(self.shared.len()));
+            if *known as usize == self.shared.len() {
+                self.shared.push(item);
+            }
+        } else if *known == UNKNOWN {
+            *known = ALONE;
         }
         if *known == ALONE { Err(item) } else { Ok(*known) }
     }

@@ -1,13 +1,15 @@
 //! Packed contributions of whole buckets come together, so that a stage sees every user with all of its items.
 
 use arrow_array::RecordBatch;
+use arrow_schema::DataType;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{Contributions, RowOrder};
+use dpsel_rows::contributions::{Contributions, ContributionsBuilder, RowOrder};
+use dpsel_rows::ingest::ItemSchema;
 
-use super::unpacker::Unpacker;
+use super::batcher::one_thread;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{BucketRuns, bucketed_values};
+use crate::exchange::wire::{BucketRuns, Dictionaries, bucketed_values, unpack};
 
 /// The work of a stage on the users of some buckets.
 pub trait OnUsers: Send {
@@ -26,7 +28,10 @@ pub trait OnUsers: Send {
 #[derive(Debug)]
 pub struct Gather<T> {
     stage: T,
-    unpacker: Unpacker,
+    dictionaries: Dictionaries,
+    order: RowOrder,
+    /// Takes what was pushed since users were last handed out.
+    builder: Option<ContributionsBuilder>,
     rows: usize,
     /// Rows taken together, if several buckets are needed for that. The more rows, the more users of an item meet
     /// in a task before anything moves.
@@ -37,13 +42,15 @@ pub struct Gather<T> {
 impl<T: OnUsers> Gather<T> {
     /// The items of each user are handed out in this order.
     pub(crate) fn new(stage: T, key: &ReleaseKey, order: RowOrder, most: usize) -> Self {
-        Self { stage, unpacker: Unpacker::new(key, order), rows: 0, most, runs: BucketRuns::default() }
+        let (dictionaries, runs) = (Dictionaries::new(key), BucketRuns::default());
+        Self { stage, dictionaries, order, builder: None, rows: 0, most, runs }
     }
 
     /// Hand out all users so far.
     fn hand_out(&mut self) -> Result<Vec<RecordBatch>> {
         self.rows = 0;
-        self.unpacker.take()?.map_or(Ok(Vec::new()), |contributions| self.stage.run(contributions))
+        let Some(builder) = self.builder.take() else { return Ok(Vec::new()) };
+        self.stage.run(without_names(builder, &self.order)?)
     }
 }
 
@@ -54,7 +61,8 @@ impl<T: OnUsers> Stage for Gather<T> {
             if self.runs.ended_by(bucket)?.is_some() && self.rows >= self.most {
                 ready.extend(self.hand_out()?);
             }
-            self.rows += self.unpacker.push(packed)?;
+            let builder = self.builder.get_or_insert_with(|| ContributionsBuilder::new(&one_thread()));
+            self.rows += unpack(packed, &self.dictionaries, builder)?;
         }
         Ok(ready)
     }
@@ -62,4 +70,19 @@ impl<T: OnUsers> Stage for Gather<T> {
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         self.hand_out()
     }
+}
+
+/// The users of one packed value, as the order says.
+///
+/// # Errors
+/// [`dpsel_exact::Error::Internal`] if it is damaged.
+pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: &RowOrder) -> Result<Contributions> {
+    let builder = ContributionsBuilder::new(&one_thread());
+    unpack(packed, &Dictionaries::new(key), &builder)?;
+    without_names(builder, order)
+}
+
+/// Contributions whose items have digests and no names.
+fn without_names(builder: ContributionsBuilder, order: &RowOrder) -> Result<Contributions> {
+    builder.finish(ItemSchema::new([("item", &DataType::Null)])?, order)
 }

@@ -7,7 +7,7 @@ use dpsel_exact::random::ReleaseKey;
 use dpsel_rows::contributions::RowOrder;
 
 use super::encode::Packing;
-use super::unpacker::unpacked;
+use super::gather::unpacked;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{BucketedValues, Buckets, ReleasedSet, bucketed_values};
 
@@ -26,7 +26,7 @@ impl Stage for TakeOut {
                 made.push(bucket, packed.to_vec());
                 continue;
             }
-            let Some(mut users) = unpacked(packed, &self.key, RowOrder::Any)? else { continue };
+            let mut users = unpacked(packed, &self.key, &RowOrder::Any)?;
             users.retain(|item| !self.items.contains(item));
             // The value stays in its bucket, whatever number that has among others.
             let packing = Packing::new(&users, &self.key, Buckets::new(1)?);

@@ -34,17 +34,24 @@ impl BucketedValues {
     /// # Errors
     /// [`Error::Capacity`] for a value that no array can hold.
     pub(crate) fn into_batches(self) -> Result<Vec<RecordBatch>> {
-        let (mut batches, mut small) = (Vec::new(), Vec::new());
+        let (mut batches, mut small, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (bucket, packed) in self.0 {
+            bytes += packed.len();
+            if !small.is_empty() && (packed.len() >= LARGE || bytes > BATCH_BYTES) {
+                batches.push(bucketed_batch(&small)?);
+                (small, bytes) = (Vec::new(), packed.len());
+            }
             if packed.len() < LARGE {
                 small.push((bucket, packed));
                 continue;
             }
-            batches.extend(in_batches(&std::mem::take(&mut small))?);
             let bucket: ArrayRef = Arc::new(Int32Array::from(vec![bucket]));
             batches.push(batch([(BUCKET, bucket), (PACKED, whole(packed)?)])?);
+            bytes = 0;
         }
-        batches.extend(in_batches(&small)?);
+        if !small.is_empty() {
+            batches.push(bucketed_batch(&small)?);
+        }
         Ok(batches)
     }
 }
@@ -57,22 +64,6 @@ pub(crate) fn bucketed_batch(rows: &[(i32, Vec<u8>)]) -> Result<RecordBatch> {
     let buckets: Int32Array = rows.iter().map(|(bucket, _)| *bucket).collect();
     let values = column(rows.iter().map(|(_, packed)| packed.as_slice()))?;
     batch([(BUCKET, Arc::new(buckets)), (PACKED, values)])
-}
-
-/// Divide rows among batches. Each has at least one row, and at most [`BATCH_BYTES`] unless its only row has more.
-fn in_batches(mut rows: &[(i32, Vec<u8>)]) -> Result<Vec<RecordBatch>> {
-    let mut batches = Vec::new();
-    while !rows.is_empty() {
-        let mut bytes = 0;
-        let fits = |(_, packed): &&(i32, Vec<u8>)| {
-            bytes += packed.len();
-            bytes <= BATCH_BYTES
-        };
-        let (now, rest) = rows.split_at(rows.iter().take_while(fits).count().max(1));
-        batches.push(bucketed_batch(now)?);
-        rows = rest;
-    }
-    Ok(batches)
 }
 
 /// A batch of one packed value, without a bucket.

@@ -172,7 +172,10 @@ pub(crate) fn unpack(
     packed.each(|user, places| {
         total += places.len();
         for part in places.chunks(ROWS) {
-            rows.begin(user)?;
+            if rows.items.len() >= ROWS {
+                rows.flush()?;
+            }
+            rows.users.push(user);
             rows.items.extend(part.iter().map(|place| codes[*place as usize]));
             rows.lens.push(u32::try_from(part.len()).map_err(|_| CORRUPT)?);
         }
@@ -191,14 +194,6 @@ struct BuilderRows<'a> {
 }
 
 impl BuilderRows<'_> {
-    fn begin(&mut self, user: Digest) -> Result<()> {
-        if self.items.len() >= ROWS {
-            self.flush()?;
-        }
-        self.users.push(user);
-        Ok(())
-    }
-
     fn flush(&mut self) -> Result<()> {
         let mut codes: Vec<UserCode> = Vec::with_capacity(self.users.len());
         self.worker.intern(&self.users, &Nameless, &mut codes)?;

@@ -99,14 +99,11 @@ impl UserCounts {
     /// # Errors
     /// [`Error::Internal`] if they are damaged.
     pub fn unpack(frequent_above: u32, packed: &[u8]) -> Result<Self> {
-        let mut frequent = Vec::new();
-        each_frequent(packed, |hash, users| frequent.push((hash, users)))?;
-        Ok(Self::new(frequent_above, frequent))
-    }
-
-    /// The counts of frequent items, by item hash.
-    fn new(frequent_above: u32, frequent: Vec<(u32, u32)>) -> Self {
-        Self { frequent_above, frequent: frequent.into_iter().collect::<HashedMap<_, _>>().into() }
+        let mut frequent = HashedMap::default();
+        each_frequent(packed, |hash, users| {
+            frequent.insert(hash, users);
+        })?;
+        Ok(Self { frequent_above, frequent: frequent.into() })
     }
 
     /// The most users that the item can have.

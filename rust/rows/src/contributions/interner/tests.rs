@@ -19,7 +19,7 @@ fn equal_digests_get_equal_codes_and_their_own_record() {
     for batch in 0..20_usize {
         let digests: Vec<_> = (0..9000).map(|i| digest((batch * 37 + i) as u128)).collect();
         let mut codes = Vec::new();
-        interner.intern(&digests, &(batch * 10_000), &mut Scratch::default(), &mut codes).unwrap();
+        interner.intern(&digests, &(batch * 10_000), &mut ShardBuffers::default(), &mut codes).unwrap();
         for (row, (d, c)) in digests.iter().zip(codes).enumerate() {
             let first = seen.entry(*d).or_insert((c, batch * 10_000 + row));
             assert_eq!(first.0, c);
@@ -41,7 +41,7 @@ fn threads_agree_on_codes() {
     let digests: Vec<_> = (0..5000).map(digest).collect();
     let all = crate::runtime::parallel::map(4, vec![0, 1, 2, 3], |_| {
         let mut codes = Vec::new();
-        interner.intern(&digests, &0, &mut Scratch::default(), &mut codes).unwrap();
+        interner.intern(&digests, &0, &mut ShardBuffers::default(), &mut codes).unwrap();
         codes
     });
     assert!(all.windows(2).all(|w| w[0] == w[1]));

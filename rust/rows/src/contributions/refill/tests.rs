@@ -4,14 +4,14 @@ use arrow_schema::DataType;
 use dpsel_exact::random::{Purpose, ReleaseKey};
 
 use super::*;
-use crate::contributions::straight::{Runs, Straight};
 use crate::contributions::testing::{Integers, coded, sets};
+use crate::contributions::unindexed_rows::{Runs, UnindexedRows};
 use crate::ingest::testing::digests;
 
 /// Counts the rows that go straight.
 struct Counted<'a>(&'a AtomicU64);
 
-impl Straight for Counted<'_> {
+impl UnindexedRows for Counted<'_> {
     fn take(&mut self, runs: &Runs) -> Result<()> {
         self.0.fetch_add(runs.items.len() as u64, Ordering::Relaxed);
         Ok(())
@@ -37,9 +37,9 @@ fn pushed(size: Option<u64>, [first_each, then_each]: [u64; 2], most: u64) -> [u
         spilled.fetch_add(rows.rows as u64, Ordering::Relaxed);
         Ok(())
     };
-    let begin = || -> Box<dyn Straight + '_> { Box::new(Counted(&straight)) };
+    let begin = || -> Box<dyn UnindexedRows + '_> { Box::new(Counted(&straight)) };
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
-    let way = Some(Way { rows: 1000, begin: &begin });
+    let way = Some(UnindexedWay { rows: 1000, begin: &begin });
     let refill = Refill::new((schema, RowOrder::Any), (most, &|_| 0), (0, &key, &control), &spill, way);
     let mut worker = refill.worker();
     for first in (0..ROWS).step_by(index(STEP)) {

@@ -76,12 +76,12 @@ impl ByteColumn for BinaryViewArray {
 
 /// Byte strings stored end to end: n-grams and composite keys.
 #[derive(Debug, Default)]
-pub(in crate::ingest) struct Packed {
+pub(in crate::ingest) struct PackedBytes {
     pub(in crate::ingest) data: Vec<u8>,
     pub(in crate::ingest) ends: Vec<usize>,
 }
 
-impl Packed {
+impl PackedBytes {
     pub(in crate::ingest) fn clear(&mut self) {
         self.data.clear();
         self.ends.clear();
@@ -92,7 +92,7 @@ impl Packed {
     }
 }
 
-impl ByteColumn for Packed {
+impl ByteColumn for PackedBytes {
     fn rows(&self) -> usize {
         self.ends.len()
     }

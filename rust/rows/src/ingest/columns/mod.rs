@@ -10,7 +10,7 @@ mod kinds;
 mod lists;
 mod nulls;
 
-pub(super) use bytes::{ByteColumn, Packed};
+pub(super) use bytes::{ByteColumn, PackedBytes};
 pub(super) use dictionaries::{decode_runs, dictionary_keys, plain_values};
 pub(super) use flat::{Flat, Values, Words};
 pub(super) use kinds::{

@@ -50,12 +50,12 @@ struct CachedDictionary<C> {
 }
 
 /// The payload of some rows of a batch.
-struct Rows<'a, P> {
+struct PayloadRows<'a, P> {
     payload: P,
     rows: &'a [u32],
 }
 
-impl<P: Payload> Payload for Rows<'_, P> {
+impl<P: Payload> Payload for PayloadRows<'_, P> {
     #[inline]
     fn append_to(&self, rows: impl ExactSizeIterator<Item = usize> + Clone, store: &mut KeyStore) {
         self.payload.append_to(rows.map(|row| self.rows[row] as usize), store);
@@ -241,7 +241,11 @@ impl<C: Code> Coder<C> {
         codes: &mut [C],
     ) -> Result<()> {
         self.codes.clear();
-        sink.intern(&self.digests, &Rows { payload, rows: &self.rows[..self.unknown] }, &mut self.codes)?;
+        sink.intern(
+            &self.digests,
+            &PayloadRows { payload, rows: &self.rows[..self.unknown] },
+            &mut self.codes,
+        )?;
         for (row, code) in self.rows.iter().zip(&self.codes) {
             codes[*row as usize] = *code;
         }

@@ -5,7 +5,7 @@ use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
 
 use super::chunk::Chunk;
-use super::items::{ItemEncoder, Parts};
+use super::items::{ItemEncoder, ItemParts};
 use super::sink::Sink;
 use super::users::UserEncoder;
 use crate::ingest::layout::ColumnLayout;
@@ -27,7 +27,7 @@ impl<S: Sink> Encoder<S> {
         Self {
             sink,
             users: UserEncoder::new(layout.users(), key),
-            items: ItemEncoder::new(layout.item_keys(), Parts::of(layout.ngrams(), layout.levels()), key),
+            items: ItemEncoder::new(layout.item_keys(), ItemParts::of(layout.ngrams(), layout.levels()), key),
         }
     }
 

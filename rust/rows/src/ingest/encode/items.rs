@@ -11,7 +11,7 @@ use super::levels::{push_nodes, push_paths};
 use super::ngrams::push_ngrams;
 use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
-    ByteColumn, Flat, Packed, Values, decode_runs, dictionary_keys, drop_nulls, element_type, explode,
+    ByteColumn, Flat, PackedBytes, Values, decode_runs, dictionary_keys, drop_nulls, element_type, explode,
     filter, plain_values,
 };
 use crate::ingest::items::{ItemCode, encode_composite};
@@ -23,17 +23,17 @@ pub(super) struct ItemEncoder {
     /// The names of the columns, and the kinds of key that they declare.
     columns: Vec<(String, KeyKind)>,
     coder: Coder<ItemCode>,
-    parts: Option<Parts>,
+    parts: Option<ItemParts>,
     codes: Vec<ItemCode>,
     /// Number of codes of each row. Unused while every row has one code.
     counts: Vec<u32>,
-    packed: Packed,
+    packed: PackedBytes,
 }
 
 impl ItemEncoder {
     pub(super) fn new<'a>(
         columns: impl Iterator<Item = (&'a str, KeyKind)>,
-        parts: Option<Parts>,
+        parts: Option<ItemParts>,
         key: &ReleaseKey,
     ) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl ItemEncoder {
             parts,
             codes: Vec::new(),
             counts: Vec::new(),
-            packed: Packed::default(),
+            packed: PackedBytes::default(),
         }
     }
 
@@ -64,7 +64,7 @@ impl ItemEncoder {
                 let name = name.clone();
                 self.single(column, *kind, sink).map_err(|error| error.in_column(&name, source))?
             }
-            _ if matches!(self.parts, Some(Parts::Columns)) => self.nodes(columns, source, sink)?,
+            _ if matches!(self.parts, Some(ItemParts::Columns)) => self.nodes(columns, source, sink)?,
             _ => self.composite(columns, source, sink)?,
         };
         Ok((&self.codes, (!one_each).then_some(self.counts.as_slice())))
@@ -170,7 +170,7 @@ impl ItemEncoder {
 
 /// What rows have in place of the value of a column.
 #[derive(Debug, Clone)]
-pub(super) enum Parts {
+pub(super) enum ItemParts {
     /// The n-grams of a text.
     NGrams(NGrams),
     /// The nodes of a path, between these separators.
@@ -179,7 +179,7 @@ pub(super) enum Parts {
     Columns,
 }
 
-impl Parts {
+impl ItemParts {
     pub(super) fn of(ngrams: Option<NGrams>, levels: Option<&Levels>) -> Option<Self> {
         match levels {
             Some(Levels::Columns) => Some(Self::Columns),
@@ -189,7 +189,7 @@ impl Parts {
     }
 
     /// Write those of texts to `packed`. Returns the number of each text.
-    fn of_texts(&self, texts: &ArrayRef, packed: &mut Packed) -> Result<Vec<u32>> {
+    fn of_texts(&self, texts: &ArrayRef, packed: &mut PackedBytes) -> Result<Vec<u32>> {
         let plain = plain_values(texts)?;
         let mut counts = Vec::with_capacity(plain.len());
         packed.clear();
@@ -202,7 +202,7 @@ impl Parts {
         Ok(counts)
     }
 
-    fn push(&self, texts: &impl ByteColumn, packed: &mut Packed, counts: &mut Vec<u32>) -> Result<()> {
+    fn push(&self, texts: &impl ByteColumn, packed: &mut PackedBytes, counts: &mut Vec<u32>) -> Result<()> {
         match self {
             Self::NGrams(ngrams) => push_ngrams(texts, *ngrams, packed, counts),
             Self::Paths(separator) => push_paths(texts, separator.as_bytes(), packed, counts),

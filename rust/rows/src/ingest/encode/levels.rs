@@ -5,7 +5,7 @@
 use arrow_buffer::NullBuffer;
 use dpsel_exact::{Error, Result};
 
-use crate::ingest::columns::{ByteColumn, Flat, Packed};
+use crate::ingest::columns::{ByteColumn, Flat, PackedBytes};
 use crate::ingest::items::push_component;
 use crate::ingest::names::MOST_LEVELS;
 
@@ -25,7 +25,7 @@ const TOO_DEEP: Error = Error::Values {
 pub(super) fn push_paths(
     paths: &impl ByteColumn,
     separator: &[u8],
-    out: &mut Packed,
+    out: &mut PackedBytes,
     counts: &mut Vec<u32>,
 ) -> Result<()> {
     for row in 0..paths.rows() {
@@ -60,7 +60,7 @@ pub(super) fn push_paths(
 pub(super) fn push_nodes(
     columns: &[(Flat, Option<NullBuffer>)],
     (names, source, rows): (&[&str], &str, usize),
-    out: &mut Packed,
+    out: &mut PackedBytes,
     counts: &mut Vec<u32>,
 ) -> Result<()> {
     let mut key = Vec::new();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn nodes(path: &str, separator: &str) -> Result<Vec<String>> {
-        let (mut out, mut counts) = (Packed::default(), Vec::new());
+        let (mut out, mut counts) = (PackedBytes::default(), Vec::new());
         let paths = BinaryArray::from(vec![path.as_bytes()]);
         push_paths(&paths, separator.as_bytes(), &mut out, &mut counts)?;
         assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);

@@ -14,7 +14,7 @@
 use dpsel_exact::{Error, Result};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::ingest::columns::{ByteColumn, Packed};
+use crate::ingest::columns::{ByteColumn, PackedBytes};
 use crate::ingest::names::{NGrams, Unit};
 
 /// Append the n-grams of every text of a column, and the number of n-grams of each text to `counts`.
@@ -25,10 +25,10 @@ use crate::ingest::names::{NGrams, Unit};
 pub(super) fn push_ngrams(
     texts: &impl ByteColumn,
     ngrams: NGrams,
-    out: &mut Packed,
+    out: &mut PackedBytes,
     counts: &mut Vec<u32>,
 ) -> Result<()> {
-    let mut scratch = Scratch::default();
+    let mut scratch = NgramBuffers::default();
     for row in 0..texts.rows() {
         let before = out.ends.len();
         let text =
@@ -51,14 +51,14 @@ pub(super) fn push_ngrams(
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
+struct NgramBuffers {
     /// The words, each followed by one space, or the characters.
     text: String,
     /// Where each word or character starts and ends.
     spans: Vec<(usize, usize)>,
 }
 
-impl Scratch {
+impl NgramBuffers {
     fn set_words(&mut self, text: &str) {
         self.text.clear();
         self.spans.clear();
@@ -90,7 +90,7 @@ impl Scratch {
         }
     }
 
-    fn push_subwords(&mut self, text: &str, ngrams: NGrams, out: &mut Packed) {
+    fn push_subwords(&mut self, text: &str, ngrams: NGrams, out: &mut PackedBytes) {
         let lowered = text.to_lowercase();
         for word in lowered.split(is_space).filter(|word| !word.is_empty()) {
             self.text.clear();
@@ -115,7 +115,7 @@ impl Scratch {
         self.spans.push((start, self.text.len()));
     }
 
-    fn push_ngrams(&self, ngrams: NGrams, out: &mut Packed) {
+    fn push_ngrams(&self, ngrams: NGrams, out: &mut PackedBytes) {
         for n in usize::from(ngrams.min)..=usize::from(ngrams.max) {
             for gram in self.spans.windows(n) {
                 if let (Some(first), Some(last)) = (gram.first(), gram.last()) {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn grams_of(text: &str, ngrams: NGrams) -> Vec<String> {
-        let (mut out, mut counts) = (Packed::default(), Vec::new());
+        let (mut out, mut counts) = (PackedBytes::default(), Vec::new());
         let texts = BinaryArray::from(vec![text.as_bytes()]);
         push_ngrams(&texts, ngrams, &mut out, &mut counts).unwrap();
         assert_eq!(counts, [u32::try_from(out.rows()).unwrap()]);

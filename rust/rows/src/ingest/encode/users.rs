@@ -7,7 +7,7 @@ use dpsel_exact::{Error, Result};
 use super::coder::Coder;
 use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
-    ByteColumn, Flat, Packed, Values, Words, decode_runs, dictionary_keys, plain_values,
+    ByteColumn, Flat, PackedBytes, Values, Words, decode_runs, dictionary_keys, plain_values,
 };
 use crate::ingest::items::{UserCode, encode_composite};
 
@@ -20,16 +20,16 @@ pub(super) struct UserEncoder {
     starts: Vec<u32>,
     users: Vec<UserCode>,
     lens: Vec<u32>,
-    packed: Packed,
+    packed: PackedBytes,
 }
 
 /// Some rows of a column.
-struct Picked<'a, C> {
+struct PickedRows<'a, C> {
     column: &'a C,
     rows: &'a [u32],
 }
 
-impl<C: ByteColumn> ByteColumn for Picked<'_, C> {
+impl<C: ByteColumn> ByteColumn for PickedRows<'_, C> {
     fn rows(&self) -> usize {
         self.rows.len()
     }
@@ -51,7 +51,7 @@ impl UserEncoder {
             starts: Vec::new(),
             users: Vec::new(),
             lens: Vec::new(),
-            packed: Packed::default(),
+            packed: PackedBytes::default(),
         }
     }
 
@@ -170,7 +170,7 @@ impl UserEncoder {
             self.starts.extend((0..).take(column.rows()));
             return self.coder.bytes(kind, column, sink, &mut self.users);
         }
-        let at_starts = Picked { column, rows: &self.starts };
+        let at_starts = PickedRows { column, rows: &self.starts };
         self.coder.bytes(kind, &at_starts, sink, &mut self.users)
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn decompressed(
 ) -> io::Result<Box<dyn BufRead + Send>> {
     let start = raw.fill_buf()?;
     if start.starts_with(magic::GZIP) {
-        let decoder = Reworded { decoder: Members::new(raw), words: gzip_words };
+        let decoder = Reworded { decoder: GzipMembers::new(raw), words: gzip_words };
         Ok(Box::new(BufReader::with_capacity(buffer, decoder)))
     } else if start.starts_with(magic::ZSTD) || is_skippable(start) {
         let decoder = Reworded { decoder: zstd::Decoder::with_buffer(raw)?, words: zstd_words };
@@ -34,18 +34,18 @@ fn is_skippable(start: &[u8]) -> bool {
 }
 
 /// The members of a gzip file, one after the other. Zeros may follow them, as tapes and block devices add them.
-struct Members<R> {
+struct GzipMembers<R> {
     /// `None` after the last one.
     member: Option<GzDecoder<R>>,
 }
 
-impl<R: BufRead> Members<R> {
+impl<R: BufRead> GzipMembers<R> {
     fn new(raw: R) -> Self {
         Self { member: Some(GzDecoder::new(raw)) }
     }
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(member) = &mut self.member {
             let bytes = member.read(buffer)?;

@@ -32,7 +32,7 @@ pub struct RowFilter<'a> {
 }
 
 /// Where rows go.
-pub(super) struct Rows<'a> {
+pub(super) struct RowOutput<'a> {
     pub(super) filter: &'a RowFilter<'a>,
     pub(super) control: &'a Control,
     out: &'a mut dyn Write,
@@ -44,7 +44,7 @@ pub(super) struct Rows<'a> {
 
 /// Some records as they are written, and their items.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct FilteredPiece {
     pub(super) text: Vec<u8>,
     /// Where each record ends.
     pub(super) ends: Vec<usize>,
@@ -52,7 +52,7 @@ pub(super) struct Piece {
     pub(super) fields: Vec<Range<usize>>,
 }
 
-impl Piece {
+impl FilteredPiece {
     pub(super) fn push(&mut self, record: &[u8], fields: impl Iterator<Item = Range<usize>>) {
         let start = self.text.len();
         self.fields.extend(fields.map(|field| start + field.start..start + field.end));
@@ -68,7 +68,7 @@ pub(in crate::ingest) fn filter(
     control: &Control,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let mut rows = Rows { filter, control, out, line_end: b"\n", names: None };
+    let mut rows = RowOutput { filter, control, out, line_end: b"\n", names: None };
     let mut first: Option<FileFormat> = None;
     for (input, format) in list.expand(control)? {
         if *first.get_or_insert(format) != format {
@@ -88,7 +88,7 @@ pub(in crate::ingest) fn filter(
     Ok(())
 }
 
-impl Rows<'_> {
+impl RowOutput<'_> {
     /// Refuse columns that could hold none of the items.
     pub(super) fn check(&self, schema: &Arc<Schema>) -> Result<()> {
         self.filter.members.rows(&RecordBatch::new_empty(Arc::clone(schema))).map(drop)
@@ -121,7 +121,7 @@ impl Rows<'_> {
     /// Write the rows of a piece that stay, and all others with labels, if there are any.
     pub(super) fn write(
         &mut self,
-        piece: &Piece,
+        piece: &FilteredPiece,
         items: &RecordBatch,
         labels: Option<&[String]>,
     ) -> Result<()> {

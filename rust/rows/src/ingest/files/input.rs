@@ -24,11 +24,11 @@ const STANDARD_INPUT: &str = "-";
 pub(super) struct Input {
     /// The path as errors show it.
     name: PathBuf,
-    place: Place,
+    place: InputPlace,
 }
 
 #[derive(Debug)]
-enum Place {
+enum InputPlace {
     Disk,
     Pipe(Pipe),
     /// All bytes of what was a pipe.
@@ -74,14 +74,14 @@ impl Input {
     /// [`dpsel_exact::Error::File`] if there is no such file.
     pub(super) fn new(path: &Path, control: &Control) -> Result<Self> {
         if is_standard_input(path) {
-            let place = Place::Pipe(Pipe::new(None, control));
+            let place = InputPlace::Pipe(Pipe::new(None, control));
             return Ok(Self { name: STANDARD_INPUT_NAME.into(), place });
         }
         let metadata = fs::metadata(path).map_err(|e| io_failed(path, &e))?;
         let place = if is_read_once(path, &metadata) {
-            Place::Pipe(Pipe::new(Some(path.to_owned()), control))
+            InputPlace::Pipe(Pipe::new(Some(path.to_owned()), control))
         } else {
-            Place::Disk
+            InputPlace::Disk
         };
         Ok(Self { name: path.to_owned(), place })
     }
@@ -102,8 +102,8 @@ impl Input {
     /// [`dpsel_exact::Error::File`].
     pub(super) fn on_disk(&self) -> Result<Option<File>> {
         match self.place {
-            Place::Disk => File::open(&self.name).map(Some).map_err(|e| io_failed(&self.name, &e)),
-            Place::Pipe(_) | Place::Memory(_) => Ok(None),
+            InputPlace::Disk => File::open(&self.name).map(Some).map_err(|e| io_failed(&self.name, &e)),
+            InputPlace::Pipe(_) | InputPlace::Memory(_) => Ok(None),
         }
     }
 
@@ -112,7 +112,7 @@ impl Input {
     /// # Errors
     /// [`dpsel_exact::Error::File`].
     pub(super) fn size(&self) -> Result<Option<u64>> {
-        let Place::Disk = self.place else { return Ok(None) };
+        let InputPlace::Disk = self.place else { return Ok(None) };
         Ok(Some(fs::metadata(&self.name).map_err(|e| io_failed(&self.name, &e))?.len()))
     }
 
@@ -122,11 +122,11 @@ impl Input {
     /// [`dpsel_exact::Error::File`].
     pub(super) fn peek(&self) -> Result<ByteReader> {
         match &self.place {
-            Place::Disk => {
+            InputPlace::Disk => {
                 File::open(&self.name).map(ByteReader::Disk).map_err(|e| io_failed(&self.name, &e))
             }
-            Place::Pipe(pipe) => pipe.peek().map(ByteReader::Pipe),
-            Place::Memory(held) => Ok(ByteReader::Memory(Cursor::new(held.bytes.clone()))),
+            InputPlace::Pipe(pipe) => pipe.peek().map(ByteReader::Pipe),
+            InputPlace::Memory(held) => Ok(ByteReader::Memory(Cursor::new(held.bytes.clone()))),
         }
     }
 
@@ -136,8 +136,8 @@ impl Input {
     /// [`dpsel_exact::Error::File`].
     pub(super) fn read(&self) -> Result<ByteReader> {
         match &self.place {
-            Place::Disk | Place::Memory(_) => self.peek(),
-            Place::Pipe(pipe) => pipe.read_all().map(ByteReader::Pipe),
+            InputPlace::Disk | InputPlace::Memory(_) => self.peek(),
+            InputPlace::Pipe(pipe) => pipe.read_all().map(ByteReader::Pipe),
         }
     }
 
@@ -161,24 +161,24 @@ impl Input {
     /// # Errors
     /// [`dpsel_exact::Error::File`]; [`dpsel_exact::Error::MemoryLimit`].
     pub(super) fn held(self, control: &Control) -> Result<Self> {
-        let Place::Pipe(_) = self.place else { return Ok(self) };
-        let place = Place::Memory(self.read_into_memory(control)?);
+        let InputPlace::Pipe(_) = self.place else { return Ok(self) };
+        let place = InputPlace::Memory(self.read_into_memory(control)?);
         Ok(Self { name: self.name, place })
     }
 
     /// All bytes, if they are in memory.
     pub(super) fn in_memory(&self) -> Option<Bytes> {
         match &self.place {
-            Place::Disk | Place::Pipe(_) => None,
-            Place::Memory(held) => Some(held.bytes.clone()),
+            InputPlace::Disk | InputPlace::Pipe(_) => None,
+            InputPlace::Memory(held) => Some(held.bytes.clone()),
         }
     }
 
     /// The identity of a pipe, if the system tells it.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         match &self.place {
-            Place::Disk | Place::Memory(_) => None,
-            Place::Pipe(pipe) => pipe.identity(),
+            InputPlace::Disk | InputPlace::Memory(_) => None,
+            InputPlace::Pipe(pipe) => pipe.identity(),
         }
     }
 }

@@ -25,10 +25,10 @@ const LOST: &str = "a pipe was to be read twice";
 
 /// A handle to a pipe. Its clones share one position.
 #[derive(Debug, Clone)]
-pub(super) struct Pipe(Arc<Mutex<State>>);
+pub(super) struct Pipe(Arc<Mutex<PipeState>>);
 
 #[derive(Debug)]
-struct State {
+struct PipeState {
     /// `None` is the standard input.
     path: Option<PathBuf>,
     control: Control,
@@ -44,7 +44,7 @@ struct State {
 
 impl Pipe {
     pub(super) fn new(path: Option<PathBuf>, control: &Control) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(PipeState {
             path,
             control: control.clone(),
             kept: Vec::new(),
@@ -95,7 +95,7 @@ impl Pipe {
         None
     }
 
-    fn state(&self) -> Option<MutexGuard<'_, State>> {
+    fn state(&self) -> Option<MutexGuard<'_, PipeState>> {
         self.0.lock().ok()
     }
 }
@@ -110,7 +110,7 @@ impl Read for Pipe {
     }
 }
 
-impl State {
+impl PipeState {
     /// Read the bytes that peeks have kept. Their memory is released after the last reading of them.
     fn read_kept(&mut self, buffer: &mut [u8]) -> usize {
         let rest = &self.kept[self.at..];

@@ -13,23 +13,23 @@ use parquet::file::metadata::FileMetaData;
 use super::reason::unreadable;
 
 /// A kind of table, and the way to read it.
-type Kind = (&'static str, &'static str);
+type TableKind = (&'static str, &'static str);
 
-const DELTA: Kind =
+const DELTA: TableKind =
     ("a Delta table", "deltalake.DeltaTable(path).to_pyarrow_table(), or DuckDB's delta_scan as --sql");
-const ICEBERG: Kind =
+const ICEBERG: TableKind =
     ("an Iceberg table", "PyIceberg's table.scan().to_arrow(), or DuckDB's iceberg_scan as --sql");
-const HUDI: Kind = ("a Hudi table", "Hudi's reader on Spark, or hudi-rs to Arrow");
-const PAIMON: Kind = ("a Paimon table", "Paimon's reader, to Arrow or on Spark");
-const ACID: Kind = ("a transactional Hive table", "Hive, or its reader on Spark");
-const SINK: Kind = ("the output of a Spark stream", "spark.read");
-const DUCKLAKE: Kind = ("a DuckLake table", "DuckDB that is attached to its catalog, also as --sql");
-const DATASET: Kind = ("a data set of Hugging Face's datasets", "datasets.load_from_disk(path)");
-const DATABRICKS: Kind =
+const HUDI: TableKind = ("a Hudi table", "Hudi's reader on Spark, or hudi-rs to Arrow");
+const PAIMON: TableKind = ("a Paimon table", "Paimon's reader, to Arrow or on Spark");
+const ACID: TableKind = ("a transactional Hive table", "Hive, or its reader on Spark");
+const SINK: TableKind = ("the output of a Spark stream", "spark.read");
+const DUCKLAKE: TableKind = ("a DuckLake table", "DuckDB that is attached to its catalog, also as --sql");
+const DATASET: TableKind = ("a data set of Hugging Face's datasets", "datasets.load_from_disk(path)");
+const DATABRICKS: TableKind =
     ("the output of a transaction of Databricks", "spark.read on Databricks, and written anew elsewhere");
 
 /// By what a kind of table is known.
-enum Mark {
+enum TableMark {
     /// The folder, or one above it, has all these entries.
     Entries(&'static [&'static str]),
     /// As [`Self::Entries`], with an entry of this name or this end in the folder of the first name.
@@ -45,31 +45,31 @@ enum Mark {
 }
 
 /// All marks. The catalogs of some tables are elsewhere, and their files were copied without them.
-const MARKS: [(Kind, Mark); 15] = [
-    (DELTA, Mark::Entries(&["_delta_log"])),
-    (DELTA, Mark::Beside("deletion_vector_")),
-    (HUDI, Mark::Entries(&[".hoodie"])),
-    (HUDI, Mark::Beside(".hoodie_partition_metadata")),
-    (HUDI, Mark::Key("org.apache.hudi.bloomfilter")),
-    (HUDI, Mark::Key("hoodie_min_record_key")),
-    (ICEBERG, Mark::Within("metadata", &["version-hint.text", ".metadata.json"])),
-    (ICEBERG, Mark::Key("iceberg.schema")),
-    (PAIMON, Mark::Entries(&["manifest", "snapshot", "schema"])),
-    (ACID, Mark::Numbered(&["base_", "delta_", "delete_delta_"])),
-    (SINK, Mark::Entries(&["_spark_metadata"])),
-    (DATASET, Mark::Entries(&["state.json", "dataset_info.json"])),
-    (DATABRICKS, Mark::Beside("_started_")),
-    (DATABRICKS, Mark::Beside("_committed_")),
-    (DUCKLAKE, Mark::Named("ducklake-")),
+const MARKS: [(TableKind, TableMark); 15] = [
+    (DELTA, TableMark::Entries(&["_delta_log"])),
+    (DELTA, TableMark::Beside("deletion_vector_")),
+    (HUDI, TableMark::Entries(&[".hoodie"])),
+    (HUDI, TableMark::Beside(".hoodie_partition_metadata")),
+    (HUDI, TableMark::Key("org.apache.hudi.bloomfilter")),
+    (HUDI, TableMark::Key("hoodie_min_record_key")),
+    (ICEBERG, TableMark::Within("metadata", &["version-hint.text", ".metadata.json"])),
+    (ICEBERG, TableMark::Key("iceberg.schema")),
+    (PAIMON, TableMark::Entries(&["manifest", "snapshot", "schema"])),
+    (ACID, TableMark::Numbered(&["base_", "delta_", "delete_delta_"])),
+    (SINK, TableMark::Entries(&["_spark_metadata"])),
+    (DATASET, TableMark::Entries(&["state.json", "dataset_info.json"])),
+    (DATABRICKS, TableMark::Beside("_started_")),
+    (DATABRICKS, TableMark::Beside("_committed_")),
+    (DUCKLAKE, TableMark::Named("ducklake-")),
 ];
 
 /// Folders that were looked at.
 #[derive(Default)]
 pub(super) struct Tables {
     /// Whether they are tables, or belong to one.
-    folders: HashMap<PathBuf, Option<Kind>>,
+    folders: HashMap<PathBuf, Option<TableKind>>,
     /// Whether their files do, by files beside them.
-    beside: HashMap<PathBuf, Option<Kind>>,
+    beside: HashMap<PathBuf, Option<TableKind>>,
 }
 
 impl Tables {
@@ -83,11 +83,15 @@ impl Tables {
         refused(path, places(path).iter().find_map(|place| self.kind_of(place)))
     }
 
-    fn kind_of(&mut self, path: &Path) -> Option<Kind> {
+    fn kind_of(&mut self, path: &Path) -> Option<TableKind> {
         let name = path.file_name().map(|name| name.to_string_lossy());
-        let named = |mark: &Mark| match mark {
-            Mark::Named(start) => name.as_deref().is_some_and(|name| name.starts_with(start)),
-            Mark::Entries(_) | Mark::Within(..) | Mark::Numbered(_) | Mark::Beside(_) | Mark::Key(_) => false,
+        let named = |mark: &TableMark| match mark {
+            TableMark::Named(start) => name.as_deref().is_some_and(|name| name.starts_with(start)),
+            TableMark::Entries(_)
+            | TableMark::Within(..)
+            | TableMark::Numbered(_)
+            | TableMark::Beside(_)
+            | TableMark::Key(_) => false,
         };
         let mut above = path.ancestors();
         first(named)
@@ -104,9 +108,13 @@ pub(super) fn check_footer(path: &Path, footer: &FileMetaData) -> Result<()> {
     let pairs = footer.key_value_metadata().map(Vec::as_slice);
     // Otherwise: a footer without keys.
     let pairs = pairs.unwrap_or_default();
-    let of_footer = |mark: &Mark| match mark {
-        Mark::Key(key) => pairs.iter().any(|pair| pair.key == *key),
-        Mark::Entries(_) | Mark::Within(..) | Mark::Numbered(_) | Mark::Beside(_) | Mark::Named(_) => false,
+    let of_footer = |mark: &TableMark| match mark {
+        TableMark::Key(key) => pairs.iter().any(|pair| pair.key == *key),
+        TableMark::Entries(_)
+        | TableMark::Within(..)
+        | TableMark::Numbered(_)
+        | TableMark::Beside(_)
+        | TableMark::Named(_) => false,
     };
     refused(path, first(of_footer))
 }
@@ -140,7 +148,7 @@ fn places(path: &Path) -> Vec<PathBuf> {
     places
 }
 
-fn refused(path: &Path, found: Option<Kind>) -> Result<()> {
+fn refused(path: &Path, found: Option<TableKind>) -> Result<()> {
     match found {
         None => Ok(()),
         Some((kind, way)) => Err(unreadable(
@@ -153,15 +161,15 @@ fn refused(path: &Path, found: Option<Kind>) -> Result<()> {
     }
 }
 
-fn first(is_there: impl Fn(&Mark) -> bool) -> Option<Kind> {
+fn first(is_there: impl Fn(&TableMark) -> bool) -> Option<TableKind> {
     MARKS.iter().find_map(|(kind, mark)| is_there(mark).then_some(*kind))
 }
 
 fn known(
-    seen: &mut HashMap<PathBuf, Option<Kind>>,
+    seen: &mut HashMap<PathBuf, Option<TableKind>>,
     folder: &Path,
-    look: fn(&Path) -> Option<Kind>,
-) -> Option<Kind> {
+    look: fn(&Path) -> Option<TableKind>,
+) -> Option<TableKind> {
     if !seen.contains_key(folder) {
         seen.insert(folder.to_owned(), look(folder));
     }
@@ -169,25 +177,29 @@ fn known(
 }
 
 /// The kind of table that a folder is, by what is in it and by its name.
-fn of_folder(folder: &Path) -> Option<Kind> {
+fn of_folder(folder: &Path) -> Option<TableKind> {
     first(|mark| match mark {
-        Mark::Entries(names) => names.iter().all(|name| folder.join(name).exists()),
-        Mark::Within(below, ends) => {
+        TableMark::Entries(names) => names.iter().all(|name| folder.join(name).exists()),
+        TableMark::Within(below, ends) => {
             names_in(&folder.join(below)).any(|name| ends.iter().any(|end| name.contains(end)))
         }
-        Mark::Numbered(starts) => {
+        TableMark::Numbered(starts) => {
             folder.file_name().is_some_and(|name| is_numbered(&name.to_string_lossy(), starts))
         }
-        Mark::Beside(_) | Mark::Named(_) | Mark::Key(_) => false,
+        TableMark::Beside(_) | TableMark::Named(_) | TableMark::Key(_) => false,
     })
 }
 
 /// The kind of table that the files of a folder belong to, by the names of all files in it.
-fn of_files(folder: &Path) -> Option<Kind> {
+fn of_files(folder: &Path) -> Option<TableKind> {
     let names: Vec<String> = names_in(folder).collect();
     first(|mark| match mark {
-        Mark::Beside(start) => names.iter().any(|name| name.starts_with(start)),
-        Mark::Entries(_) | Mark::Within(..) | Mark::Numbered(_) | Mark::Named(_) | Mark::Key(_) => false,
+        TableMark::Beside(start) => names.iter().any(|name| name.starts_with(start)),
+        TableMark::Entries(_)
+        | TableMark::Within(..)
+        | TableMark::Numbered(_)
+        | TableMark::Named(_)
+        | TableMark::Key(_) => false,
     })
 }
 

@@ -6,10 +6,10 @@
 
 use dpsel_exact::random::KeyKind;
 
-use crate::ingest::columns::{ByteColumn, Flat, Packed, Values};
+use crate::ingest::columns::{ByteColumn, Flat, PackedBytes, Values};
 
 /// Append the composite keys of all rows of `columns` (which have the same length and no nulls).
-pub(in crate::ingest) fn encode(columns: &[Flat], rows: usize, out: &mut Packed) {
+pub(in crate::ingest) fn encode(columns: &[Flat], rows: usize, out: &mut PackedBytes) {
     for row in 0..rows {
         for column in columns {
             push_component(column, row, &mut out.data);

@@ -3,15 +3,15 @@
 
 mod codes;
 mod composite;
-mod decoded;
+mod inferred_types;
+mod key_columns;
 mod keys;
 mod schema;
-mod sorted;
-mod undeclared;
+mod value_order;
 
 pub use codes::{Code, ItemCode, Side, UserCode};
 pub(super) use composite::{encode as encode_composite, push_component};
-pub(super) use decoded::with_rows;
+pub(super) use key_columns::with_rows;
 pub use keys::{Key, KeyStore, Payload};
 pub use schema::ItemSchema;
-pub use sorted::sorted;
+pub use value_order::sorted;

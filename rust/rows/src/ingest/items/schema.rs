@@ -8,9 +8,9 @@ use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{Block, Digest, Digester, KeyKind, Purpose, ReleaseKey, ShortBytes};
 
-use super::decoded::{CORRUPT, from_bytes, from_integers, with_rows};
+use super::key_columns::{CORRUPT, from_bytes, from_integers, with_rows};
 use super::keys::Key;
-use super::{composite, undeclared};
+use super::{composite, inferred_types};
 use crate::ingest::columns::{key_kind, unsupported_type, value_type};
 use crate::ingest::names::{INPUT_NAME, LEVEL_COLUMN, Levels};
 
@@ -19,7 +19,7 @@ use crate::ingest::names::{INPUT_NAME, LEVEL_COLUMN, Levels};
 pub struct ItemSchema {
     schema: SchemaRef,
     /// For each column, whether the source declares no type. The released values then determine the type.
-    undeclared: Vec<bool>,
+    inferred_types: Vec<bool>,
     /// The items are nodes of a tree, whose levels stand in a last column.
     levels: Option<Levels>,
 }
@@ -39,14 +39,14 @@ impl ItemSchema {
             }
             fields.push(Field::new(name, plain.clone(), true));
         }
-        let undeclared = vec![false; fields.len()];
-        Ok(Self { schema: Arc::new(Schema::new(fields)), undeclared, levels: None })
+        let inferred_types = vec![false; fields.len()];
+        Ok(Self { schema: Arc::new(Schema::new(fields)), inferred_types, levels: None })
     }
 
     /// The same schema, where the marked columns have no declared type: their types were inferred from values.
     #[must_use]
-    pub(in crate::ingest) fn with_undeclared(self, undeclared: &[bool]) -> Self {
-        Self { undeclared: undeclared.to_vec(), ..self }
+    pub(in crate::ingest) fn with_undeclared(self, inferred_types: &[bool]) -> Self {
+        Self { inferred_types: inferred_types.to_vec(), ..self }
     }
 
     /// The same schema, of the nodes of a tree.
@@ -88,7 +88,10 @@ impl ItemSchema {
     pub fn decode_integers(&self, values: &[i128]) -> Result<RecordBatch> {
         let [field] = self.schema.fields().as_ref() else { return Err(CORRUPT) };
         let column = from_integers(field.data_type(), values.iter().map(|value| Some(*value)))?;
-        undeclared::infer_types(with_rows(self.arrow_schema(), vec![column], values.len())?, &self.undeclared)
+        inferred_types::infer_types(
+            with_rows(self.arrow_schema(), vec![column], values.len())?,
+            &self.inferred_types,
+        )
     }
 
     /// Decode keys into freshly built columns (law 5), in the order given. `key` made their digests. A column has its declared type. If the
@@ -101,7 +104,7 @@ impl ItemSchema {
         if let Some(kind) = self.integer_kind() {
             let digests: Vec<Digest> = keys.map(|key| key.digest).collect();
             let values = digester.integers_of(kind, &digests).ok_or(CORRUPT)?;
-            return undeclared::infer_types(self.decode_integers(&values)?, &self.undeclared);
+            return inferred_types::infer_types(self.decode_integers(&values)?, &self.inferred_types);
         }
         let keys: Vec<Key<'a>> = keys.collect();
         let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();
@@ -122,7 +125,7 @@ impl ItemSchema {
             }
         };
         let items = with_rows(self.arrow_schema(), columns, keys.len())?;
-        let items = undeclared::infer_types(items, &self.undeclared)?;
+        let items = inferred_types::infer_types(items, &self.inferred_types)?;
         match levels {
             Some(levels) => with_last(&items, LEVEL_COLUMN, Arc::new(levels)),
             None => Ok(items),

@@ -2,8 +2,8 @@
 
 mod column_layout;
 mod common_type;
-mod kept;
 mod positions;
+mod type_texts;
 
 pub use column_layout::ColumnLayout;
 pub(super) use positions::{Positions, Role, position, roles};

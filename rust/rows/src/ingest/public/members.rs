@@ -61,10 +61,10 @@ impl Members {
         Ok(self.known(table)?.levels)
     }
 
-    fn known(&self, table: &RecordBatch) -> Result<Known<'_>> {
+    fn known(&self, table: &RecordBatch) -> Result<KnownItems<'_>> {
         self.check(table.schema_ref())?;
         let (rows, levels) = (Vec::with_capacity(table.num_rows()), Vec::new());
-        let known = Known { items: &self.items, rows, levels };
+        let known = KnownItems { items: &self.items, rows, levels };
         encoded(table, (&self.key, self.levels.as_ref()), TABLE, known)
     }
 
@@ -178,14 +178,14 @@ impl Sink for Collected {
 
 /// Looks items up: the code of an item is 1 if it is known, and 0 otherwise.
 #[derive(Debug)]
-struct Known<'a> {
+struct KnownItems<'a> {
     items: &'a HashSet<Digest>,
     rows: Vec<Option<bool>>,
     /// How many items of each row stand before the last known one, and that one.
     levels: Vec<u8>,
 }
 
-impl Sink for Known<'_> {
+impl Sink for KnownItems<'_> {
     fn intern<C: Code>(
         &mut self,
         digests: &[Digest],

@@ -33,8 +33,8 @@ pub struct Mad {
 impl Mad {
     /// The weighting for the curve that decides.
     pub(super) fn weighting(self, curve: CurveSpec, bound: L0Bound) -> Result<Weighting> {
-        let (limit, norm) = (curve_cutoff(curve, self.alpha)?, weighting::Mad::NORM);
-        Ok(Weighting::Mad(weighting::Mad { limit, most: bound.get().min(MOST), norm }))
+        let (limit, norm) = (curve_cutoff(curve, self.alpha)?, weighting::MadWeights::NORM);
+        Ok(Weighting::Mad(weighting::MadWeights { limit, most: bound.get().min(MOST), norm }))
     }
 }
 
@@ -49,7 +49,7 @@ impl Mechanism for Mad {
             Privacy::PureDp { .. } => return Err(no_pure_dp("Mad")),
             Privacy::Zcdp { .. } => return Err(no_curve_zcdp("Mad")),
             Privacy::ApproxDp { epsilon, delta } => {
-                l2_continuous_curve(epsilon, delta, weighting::Mad::NORM)?
+                l2_continuous_curve(epsilon, delta, weighting::MadWeights::NORM)?
             }
         };
         let round = Round { weighting: self.weighting(curve, bound)?, rule: Rule::Curve(curve) };

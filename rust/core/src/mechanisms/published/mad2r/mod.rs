@@ -69,7 +69,7 @@ impl Mechanism for Mad2R {
         };
         let factor = add_up(1.0, Interval::point(epsilon).exp().hi());
         let (sigma, curve) = with_reserve(delta, factor, |left| {
-            let (sigma, curve) = screening_and_curve(epsilon, left, SCREENING, weighting::Mad::NORM)?;
+            let (sigma, curve) = screening_and_curve(epsilon, left, SCREENING, weighting::MadWeights::NORM)?;
             Ok(((sigma, curve), value_slack(sigma, bound)))
         })?;
         let rule = Rule::Screening(screening(sigma, curve.half, bound)?);

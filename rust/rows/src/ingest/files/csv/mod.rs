@@ -26,7 +26,7 @@ mod records;
 mod rows;
 
 use grammar::Grammar;
-use records::{Record, Records};
+use records::{CsvRecord, CsvRecords};
 pub(super) use rows::filter;
 
 /// Rows decoded at a time, and about how many bytes.
@@ -94,7 +94,7 @@ pub fn csv_field(text: &str) -> Result<Cow<'_, str>> {
 
 /// The names of the columns.
 fn header(input: &Input, source: &Arc<str>, dialect: Dialect) -> Result<Vec<String>> {
-    let mut records = Records::new(input.peek()?, input, source, dialect)?;
+    let mut records = CsvRecords::new(input.peek()?, input, source, dialect)?;
     if !records.advance()? {
         return Err(unreadable(input.name(), "the file is empty; its first line must hold the column names"));
     }
@@ -102,7 +102,7 @@ fn header(input: &Input, source: &Arc<str>, dialect: Dialect) -> Result<Vec<Stri
 }
 
 /// The names of the columns, from the first record.
-fn names(first: &Record<'_>, source: &str, dialect: Dialect) -> Result<Vec<String>> {
+fn names(first: &CsvRecord<'_>, source: &str, dialect: Dialect) -> Result<Vec<String>> {
     if is_instruction(first.text) {
         return Err(Error::Data {
             source_name: source.to_owned(),
@@ -132,7 +132,7 @@ impl Task for CsvFile {
         let schema: SchemaRef = Arc::new(
             schema.project(&wanted).map_err(|_| Error::Internal("a column of a text file is lost"))?,
         );
-        let mut records = Records::new(input.read()?, &input, &source, dialect)?;
+        let mut records = CsvRecords::new(input.read()?, &input, &source, dialect)?;
         if dialect.header {
             records.advance()?;
         }
@@ -151,7 +151,7 @@ impl Task for CsvFile {
 }
 
 /// The next rows; none at the end of the file.
-fn batch(records: &mut Records, schema: &SchemaRef, wanted: &[usize]) -> Result<RecordBatch> {
+fn batch(records: &mut CsvRecords, schema: &SchemaRef, wanted: &[usize]) -> Result<RecordBatch> {
     let mut columns = Cells::new(wanted);
     let (mut rows, mut bytes) = (0, 0);
     while rows < BATCH && bytes < BATCH_BYTES && records.advance()? {
@@ -173,7 +173,7 @@ impl<'a> Cells<'a> {
         Self { wanted, columns: wanted.iter().map(|_| StringBuilder::new()).collect() }
     }
 
-    fn push(&mut self, record: &Record<'_>) -> Result<()> {
+    fn push(&mut self, record: &CsvRecord<'_>) -> Result<()> {
         for (column, &at) in self.columns.iter_mut().zip(self.wanted) {
             let text = record.value(at)?;
             column.append_option((!text.is_empty()).then_some(text));

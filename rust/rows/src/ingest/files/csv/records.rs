@@ -29,7 +29,7 @@ macro_rules! quotes {
 }
 
 /// The records of a file. Blank lines are none.
-pub(super) struct Records {
+pub(super) struct CsvRecords {
     text: Text,
     path: PathBuf,
     source: Arc<str>,
@@ -49,13 +49,13 @@ pub(super) struct Records {
 }
 
 /// One record: its text with the line end, and its fields.
-pub(super) struct Record<'a> {
+pub(super) struct CsvRecord<'a> {
     pub(super) text: &'a str,
     pub(super) fields: &'a [Span],
     grammar: &'a Grammar,
 }
 
-impl Record<'_> {
+impl CsvRecord<'_> {
     /// The text of a field.
     pub(super) fn value(&self, at: usize) -> Result<Cow<'_, str>> {
         let field = self.fields.get(at).and_then(|&field| self.grammar.value(self.text, field));
@@ -63,7 +63,7 @@ impl Record<'_> {
     }
 }
 
-impl Records {
+impl CsvRecords {
     pub(super) fn new(bytes: ByteReader, input: &Input, source: &Arc<str>, dialect: Dialect) -> Result<Self> {
         let (path, text) = (input.name().to_owned(), Text::new(bytes, input.name())?);
         Ok(Self {
@@ -147,14 +147,14 @@ impl Records {
     }
 
     /// The current record.
-    pub(super) fn record(&self) -> Result<Record<'_>> {
+    pub(super) fn record(&self) -> Result<CsvRecord<'_>> {
         let text = simdutf8::basic::from_utf8(&self.buffer[self.start..self.end]);
         let text = text.map_err(|_| Error::Data {
             source_name: self.source.to_string(),
             what: format!("{} is not valid UTF-8", self.place()),
             fix: "convert the file to UTF-8, for example with iconv",
         })?;
-        Ok(Record { text, fields: &self.fields, grammar: &self.grammar })
+        Ok(CsvRecord { text, fields: &self.fields, grammar: &self.grammar })
     }
 
     fn place(&self) -> String {

@@ -5,19 +5,23 @@ use std::borrow::Cow;
 use dpsel_exact::{Error, Result};
 
 use super::grammar::Grammar;
-use super::records::Records;
+use super::records::CsvRecords;
 use super::{BATCH, BATCH_BYTES, Cells, names, unknown};
-use crate::ingest::files::filter::{Piece, Rows, of_texts};
+use crate::ingest::files::filter::{FilteredPiece, RowOutput, of_texts};
 use crate::ingest::files::input::Input;
 use crate::ingest::files::reason::unreadable;
 use crate::ingest::layout::{Role, position};
 use crate::ingest::source::Dialect;
 
 /// Copy the rows of one file.
-pub(in crate::ingest::files) fn filter(input: &Input, dialect: Dialect, rows: &mut Rows<'_>) -> Result<()> {
+pub(in crate::ingest::files) fn filter(
+    input: &Input,
+    dialect: Dialect,
+    rows: &mut RowOutput<'_>,
+) -> Result<()> {
     let source = input.source();
     let labels = labels(rows, dialect)?;
-    let mut records = Records::new(input.read()?, input, &source, dialect)?;
+    let mut records = CsvRecords::new(input.read()?, input, &source, dialect)?;
     if !records.advance()? {
         return Err(unreadable(input.name(), "the file is empty; its first line must hold the column names"));
     }
@@ -35,7 +39,7 @@ pub(in crate::ingest::files) fn filter(input: &Input, dialect: Dialect, rows: &m
     rows.header(&names, first.text.as_bytes(), dialect, input)?;
     let mut again = !dialect.header;
     loop {
-        let (mut piece, mut cells) = (Piece::default(), Cells::new(&wanted));
+        let (mut piece, mut cells) = (FilteredPiece::default(), Cells::new(&wanted));
         while piece.ends.len() < BATCH
             && piece.text.len() < BATCH_BYTES
             && (std::mem::take(&mut again) || records.advance()?)
@@ -54,7 +58,7 @@ pub(in crate::ingest::files) fn filter(input: &Input, dialect: Dialect, rows: &m
 }
 
 /// The labels as fields.
-fn labels(rows: &Rows<'_>, dialect: Dialect) -> Result<Option<Vec<String>>> {
+fn labels(rows: &RowOutput<'_>, dialect: Dialect) -> Result<Option<Vec<String>>> {
     let grammar = Grammar::new(dialect);
     let Some(labels) = &rows.filter.labels else { return Ok(None) };
     let written = labels.iter().map(|label| {

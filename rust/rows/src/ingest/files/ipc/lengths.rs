@@ -21,7 +21,7 @@ const MOST_GAIN: u64 = 1 << 15;
 const HEADROOM: u64 = 1 << 17;
 
 /// A file and its size.
-pub(super) struct Source<'a, R> {
+pub(super) struct SizedFile<'a, R> {
     pub(super) file: &'a mut R,
     pub(super) size: u64,
 }
@@ -31,7 +31,7 @@ pub(super) struct Source<'a, R> {
 /// # Errors
 /// Those of the operating system.
 pub(super) fn of_file(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
-    let mut source = Source { file, size };
+    let mut source = SizedFile { file, size };
     let Some((_, footer)) = source.footer()? else { return Ok(false) };
     // The decoder refuses an invalid footer before it uses a length.
     root_as_footer(&footer).map_or(Ok(true), |footer| source.blocks(footer))
@@ -42,7 +42,7 @@ pub(super) fn of_file(file: &mut (impl Read + Seek), size: u64) -> io::Result<bo
 /// # Errors
 /// Those of the operating system.
 pub(super) fn of_stream(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
-    let mut source = Source { file, size };
+    let mut source = SizedFile { file, size };
     let mut at = 0;
     while let Some((start, length)) = source.header(at)?.filter(|(_, length)| *length > 0) {
         let Some(metadata) = source.bytes(start, length)? else { return Ok(false) };
@@ -64,7 +64,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     u64::try_from(length).ok()
 }
 
-impl<R: Read + Seek> Source<'_, R> {
+impl<R: Read + Seek> SizedFile<'_, R> {
     fn holds(&self, start: u64, length: u64) -> bool {
         start.checked_add(length).is_some_and(|end| end <= self.size)
     }

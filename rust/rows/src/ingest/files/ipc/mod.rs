@@ -1,7 +1,7 @@
 //! Arrow IPC: the file format (also named Feather) and the stream format. Their first bytes differ.
 
+mod footer_check;
 mod lengths;
-mod listed;
 mod messages;
 
 use std::cell::Cell;
@@ -15,9 +15,9 @@ use arrow_ipc::reader::{FileReaderBuilder, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use dpsel_exact::{Error, Result};
 
+use super::concatenated_files::JOINED;
 use super::hive::FolderColumns;
 use super::input::Input;
-use super::joined::JOINED;
 use super::magic;
 use super::open_file::OpenFile;
 use super::reason::{Damaged, arrow_failed, guarded, guarded_as, io_failed, unreadable};
@@ -143,13 +143,13 @@ fn seekable(
     if !checked.map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, MALFORMED));
     }
-    if is_file && listed::is_joined(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+    if is_file && footer_check::is_joined(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, JOINED));
     }
-    if is_file && listed::has_two_versions(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+    if is_file && footer_check::has_two_versions(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, TWO_VERSIONS));
     }
-    if is_file && !listed::every_batch(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
+    if is_file && !footer_check::every_batch(&mut file, bytes).map_err(|e| io_failed(path, &e))? {
         return Err(unreadable(path, UNLISTED));
     }
     seek(&mut file, SeekFrom::Start(0))?;

@@ -11,16 +11,16 @@ use dpsel_exact::{Error, Result};
 use super::value::JsonValue;
 
 /// A column under construction.
-pub(super) enum Column {
+pub(super) enum ColumnBuilder {
     Null(usize),
     Integer(Int64Builder),
     Unsigned(UInt64Builder),
     Text(StringBuilder),
     Boolean(BooleanBuilder),
-    List(Box<Lists>),
+    List(Box<ListBuilder>),
 }
 
-impl Column {
+impl ColumnBuilder {
     /// An empty column; `None` for a type that a JSON column cannot have.
     pub(super) fn new(data_type: &DataType) -> Option<Self> {
         Some(match data_type {
@@ -29,7 +29,7 @@ impl Column {
             DataType::UInt64 => Self::Unsigned(UInt64Builder::new()),
             DataType::Utf8 => Self::Text(StringBuilder::new()),
             DataType::Boolean => Self::Boolean(BooleanBuilder::new()),
-            DataType::List(element) => Self::List(Box::new(Lists {
+            DataType::List(element) => Self::List(Box::new(ListBuilder {
                 values: Self::new(element.data_type())?,
                 element: Arc::clone(element),
                 lengths: Vec::new(),
@@ -80,14 +80,14 @@ impl Column {
 }
 
 /// A list column under construction.
-pub(super) struct Lists {
-    values: Column,
+pub(super) struct ListBuilder {
+    values: ColumnBuilder,
     element: FieldRef,
     lengths: Vec<usize>,
     valid: NullBufferBuilder,
 }
 
-impl Lists {
+impl ListBuilder {
     fn push(&mut self, value: JsonValue<'_>) -> bool {
         match value {
             JsonValue::Null => {

@@ -25,7 +25,7 @@ mod rows;
 mod tests;
 mod value;
 
-use column::Column;
+use column::ColumnBuilder;
 use record::Record;
 pub(super) use rows::filter;
 use value::JsonValue;
@@ -101,7 +101,7 @@ impl Task for NdJsonFile {
             if rows == 0 {
                 return Ok(());
             }
-            let mut arrays: Vec<_> = columns.into_iter().map(Column::finish).collect::<Result<_>>()?;
+            let mut arrays: Vec<_> = columns.into_iter().map(ColumnBuilder::finish).collect::<Result<_>>()?;
             // The users are the last of the names.
             let users = arrays.split_off(positions.items.len());
             emit(Chunk {
@@ -117,13 +117,13 @@ impl Task for NdJsonFile {
 }
 
 /// Columns without values.
-fn empty(types: &[DataType]) -> Result<Vec<Column>> {
-    let columns: Option<_> = types.iter().map(Column::new).collect();
+fn empty(types: &[DataType]) -> Result<Vec<ColumnBuilder>> {
+    let columns: Option<_> = types.iter().map(ColumnBuilder::new).collect();
     columns.ok_or(Error::Internal("an NDJSON field has a type that cannot be built"))
 }
 
 /// Append up to one batch of records to the columns; the number of records.
-fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<usize> {
+fn fill(lines: &mut Lines, names: &[String], columns: &mut [ColumnBuilder]) -> Result<usize> {
     for row in 0..BATCH {
         if !lines.advance()? {
             return Ok(row);
@@ -134,7 +134,7 @@ fn fill(lines: &mut Lines, names: &[String], columns: &mut [Column]) -> Result<u
 }
 
 /// Append the current record to the columns.
-fn append(lines: &Lines, names: &[String], columns: &mut [Column]) -> Result<()> {
+fn append(lines: &Lines, names: &[String], columns: &mut [ColumnBuilder]) -> Result<()> {
     let record = lines.record(names)?;
     for ((column, value), name) in columns.iter_mut().zip(record.values).zip(names) {
         // Otherwise: a missing field is null.

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_schema::DataType;
 
-use super::column::Column;
+use super::column::ColumnBuilder;
 use super::record::parse;
 use super::value::{JsonValue, unify};
 
@@ -23,18 +23,18 @@ fn type_of(value: &str) -> DataType {
 
 fn is_taken(value: &str, data_type: &DataType) -> bool {
     let line = format!("{{\"item\": {value}}}");
-    Column::new(data_type).unwrap().push(item(&line).unwrap())
+    ColumnBuilder::new(data_type).unwrap().push(item(&line).unwrap())
 }
 
 #[test]
 fn numbers_beyond_a_double_are_exact() {
-    let mut signed = Column::new(&DataType::Int64).unwrap();
+    let mut signed = ColumnBuilder::new(&DataType::Int64).unwrap();
     for text in ["9007199254740993", "9223372036854775807", "-9223372036854775808"] {
         assert!(signed.push(item(&format!("{{\"item\": {text}}}")).unwrap()));
     }
     let signed = signed.finish().unwrap();
     assert_eq!(signed.as_primitive::<Int64Type>().values()[..], [9_007_199_254_740_993, i64::MAX, i64::MIN]);
-    let mut unsigned = Column::new(&DataType::UInt64).unwrap();
+    let mut unsigned = ColumnBuilder::new(&DataType::UInt64).unwrap();
     for text in ["0", "18446744073709551615"] {
         assert!(unsigned.push(item(&format!("{{\"item\": {text}}}")).unwrap()));
     }

@@ -12,7 +12,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{Shared, failed, needed, unread};
+use super::{SharedFile, failed, needed, unread};
 use crate::ingest::files::reason::unreadable;
 
 const ELSEWHERE: &str =
@@ -22,7 +22,7 @@ const ELSEWHERE: &str =
 ///
 /// # Errors
 /// [`dpsel_exact::Error::File`].
-pub(super) fn check<R: ChunkReader + 'static>(file: &Shared, bytes: R) -> Result<()> {
+pub(super) fn check<R: ChunkReader + 'static>(file: &SharedFile, bytes: R) -> Result<()> {
     let path = file.input.name();
     let mut chunks = file.metadata.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
     if chunks.any(|chunk| chunk.file_path().is_some()) {
@@ -32,7 +32,7 @@ pub(super) fn check<R: ChunkReader + 'static>(file: &Shared, bytes: R) -> Result
 }
 
 /// Read the headers of the first pages. A column is encrypted in all of its row groups.
-fn first<R: ChunkReader + 'static>(file: &Shared, bytes: &Arc<R>) -> Result<(), ParquetError> {
+fn first<R: ChunkReader + 'static>(file: &SharedFile, bytes: &Arc<R>) -> Result<(), ParquetError> {
     let Some(group) = file.metadata.metadata().row_groups().first() else { return Ok(()) };
     let rows = usize::try_from(group.num_rows())?;
     for chunk in needed(group, &file.mask).filter(|chunk| chunk.num_values() > 0) {

@@ -34,7 +34,7 @@ const DAY: i128 = 86_400_000_000_000;
 
 /// A column of INT96, and the time unit of its counts.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct Int96Column {
     leaf: usize,
     name: String,
     /// Nanoseconds in one unit.
@@ -82,19 +82,19 @@ fn in_microseconds(field: &FieldRef) -> FieldRef {
 }
 
 /// The needed columns of type INT96.
-pub(super) fn columns(metadata: &ArrowReaderMetadata, mask: &ProjectionMask) -> Vec<Column> {
+pub(super) fn columns(metadata: &ArrowReaderMetadata, mask: &ProjectionMask) -> Vec<Int96Column> {
     let schema = metadata.parquet_schema();
     let read = leaves(schema).into_iter().filter(|leaf| mask.leaf_included(*leaf));
     read.filter_map(|leaf| {
         let field = metadata.schema().fields().get(schema.get_column_root_idx(leaf))?;
         let plain = value_type(field.data_type());
         let unit = scale(element_type(plain).map_or(plain, value_type));
-        Some(Column { leaf, name: field.name().clone(), unit: unit.into() })
+        Some(Int96Column { leaf, name: field.name().clone(), unit: unit.into() })
     })
     .collect()
 }
 
-impl Column {
+impl Int96Column {
     /// Check every value of a row group.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ const PART: usize = 1024 * 1024;
 const LAST_PART: usize = 64 * 1024;
 
 /// The state that all parts of one file share.
-struct Shared {
+struct SharedFile {
     input: Input,
     source: Arc<str>,
     metadata: ArrowReaderMetadata,
@@ -58,12 +58,12 @@ struct Shared {
     /// Positions of the columns of the file, and behind them those of its folders.
     positions: Positions,
     /// The needed columns of type INT96.
-    instants: Vec<int96::Column>,
+    instants: Vec<int96::Int96Column>,
 }
 
 /// Some rows of one row group.
 struct Part {
-    file: Arc<Shared>,
+    file: Arc<SharedFile>,
     group: usize,
     rows: Range<usize>,
     /// Whether these are all of them.
@@ -102,7 +102,7 @@ pub(super) fn open(
     let metadata = faster(&footer, roots).unwrap_or(footer);
     let instants = int96::columns(&metadata, &mask);
     let positions = positions.projected();
-    let shared = Shared { input, source, metadata, mask, folders: folders.clone(), positions, instants };
+    let shared = SharedFile { input, source, metadata, mask, folders: folders.clone(), positions, instants };
     let rows = shared.metadata.metadata().row_groups().iter().map(|group| rows_held(group, &shared.mask));
     let rows = rows.fold(0_u64, u64::saturating_add);
     check_rows(&shared)?;
@@ -127,7 +127,7 @@ fn footer(input: &Input, bytes: &impl ChunkReader) -> Result<ArrowReaderMetadata
 }
 
 /// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
-fn check_rows(file: &Shared) -> Result<()> {
+fn check_rows(file: &SharedFile) -> Result<()> {
     let metadata = file.metadata.metadata();
     let groups = metadata.row_groups();
     let total = groups.iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
@@ -145,7 +145,7 @@ const NO_COLUMNS: Error = Error::Internal("columns of folders do not fit the row
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
 /// The tasks of a file that so many threads read, and their bytes.
-fn parts(file: &Arc<Shared>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
+fn parts(file: &Arc<SharedFile>, threads: usize) -> Result<(Vec<Box<dyn Task + Send>>, u64)> {
     let groups = file.metadata.metadata().num_row_groups();
     let (mut tasks, mut bytes, mut first_row): (Vec<Box<dyn Task + Send>>, _, _) = (Vec::new(), 0, 0);
     for (group, metadata) in file.metadata.metadata().row_groups().iter().enumerate() {
@@ -309,7 +309,7 @@ impl Part {
 
 impl Task for Part {
     fn run(self: Box<Self>, emit: &mut dyn FnMut(Chunk) -> Result<()>) -> Result<()> {
-        let Shared { input, source, folders, positions, .. } = &*self.file;
+        let SharedFile { input, source, folders, positions, .. } = &*self.file;
         let path = input.name();
         let total = self.rows.len().max(1) as u64;
         let mut reader = guarded(path, || self.reader())?;

@@ -27,12 +27,12 @@ impl OnDisk {
 }
 
 /// The bytes of a file from a position on.
-pub(super) struct Rest {
+pub(super) struct FileRest {
     file: Arc<File>,
     at: u64,
 }
 
-impl Read for Rest {
+impl Read for FileRest {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(bytes, self.at)?;
         self.at += read as u64;
@@ -47,10 +47,10 @@ impl Length for OnDisk {
 }
 
 impl ChunkReader for OnDisk {
-    type T = BufReader<Rest>;
+    type T = BufReader<FileRest>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        Ok(BufReader::with_capacity(HEADER, Rest { file: Arc::clone(&self.0), at: start }))
+        Ok(BufReader::with_capacity(HEADER, FileRest { file: Arc::clone(&self.0), at: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

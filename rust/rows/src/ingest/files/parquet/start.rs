@@ -7,7 +7,7 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
-use crate::ingest::files::joined::{JOINED, starts_near};
+use crate::ingest::files::concatenated_files::{JOINED, starts_near};
 use crate::ingest::files::reason::unreadable;
 
 const MAGIC: &[u8] = b"PAR1";

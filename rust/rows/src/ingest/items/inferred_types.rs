@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema};
 use dpsel_exact::random::KeyKind;
 use dpsel_exact::{Error, Result};
 
-use super::decoded::with_rows;
+use super::key_columns::with_rows;
 use crate::ingest::columns::key_kind;
 
 const FAILED: Error = Error::Internal("released values have no common type");

@@ -19,7 +19,7 @@ const BYTES: usize = 80;
 const LOST: Error = Error::Internal("an item has none above it that is held");
 
 /// An item while the code above it is looked for.
-struct Found {
+struct FoundItem {
     code: u32,
     digest: Digest,
     level: u8,
@@ -58,11 +58,12 @@ fn lines_of(
         let digests = vocabulary.digests_from(first..bound.min(first + TOGETHER));
         nodes(vocabulary, (first, &digests), (levels, kind), &digester)
     });
-    let found: Vec<Found> = found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    let found: Vec<FoundItem> =
+        found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let by_digest: HashMap<Digest, u32> = found.iter().map(|found| (found.digest, found.code)).collect();
     let mut lineage =
         Lineage { above: vec![Lineage::NONE; bound], levels: vec![0; bound], inner: HashMap::new() };
-    for Found { code, level, above, .. } in &found {
+    for FoundItem { code, level, above, .. } in &found {
         lineage.levels[*code as usize] = *level;
         let Some(above) = above else { continue };
         let of_above = *by_digest.get(above).ok_or(LOST)?;
@@ -80,7 +81,7 @@ fn nodes(
     (first, digests): (usize, &[Digest]),
     (levels, kind): (&Levels, KeyKind),
     digester: &Digester,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<FoundItem>> {
     let short: Vec<_> =
         digester.blocks_of(digests).into_iter().map(|block| block.short_bytes(kind)).collect();
     let (mut found, mut keys, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -95,7 +96,7 @@ fn nodes(
             keys.push(above);
             places.push(found.len());
         }
-        found.push(Found { code, digest: *digest, level, above: None });
+        found.push(FoundItem { code, digest: *digest, level, above: None });
     }
     let mut above = Vec::with_capacity(keys.len());
     digester.bytes(kind, keys, &mut DigestBatch::default(), &mut above);

@@ -12,7 +12,7 @@ const DAMAGED: Error = Error::Internal("kept types of columns are damaged");
 
 /// The types of the user columns and of the item columns, and whether these are declared.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct TypeTexts {
     users: Vec<(String, String)>,
     items: Vec<(String, String)>,
     undeclared: Vec<bool>,
@@ -27,7 +27,7 @@ impl ColumnLayout {
         let text = |column: &KeyColumn| (column.name.clone(), column.data_type.to_string());
         let users = self.users.iter().map(text).collect();
         let items = self.items.iter().map(text).collect();
-        let kept = Kept { users, items, undeclared: self.undeclared.clone() };
+        let kept = TypeTexts { users, items, undeclared: self.undeclared.clone() };
         serde_json::to_string(&kept).map_err(|_| Error::Internal("types of columns do not serialise"))
     }
 
@@ -36,7 +36,7 @@ impl ColumnLayout {
     /// # Errors
     /// [`Error::Internal`] if it is none.
     pub fn from_text(text: &str, columns: &Columns) -> Result<Self> {
-        let Kept { users, items, undeclared } = serde_json::from_str(text).map_err(|_| DAMAGED)?;
+        let TypeTexts { users, items, undeclared } = serde_json::from_str(text).map_err(|_| DAMAGED)?;
         let column = |(name, data_type): (String, String)| {
             let data_type: DataType = data_type.parse().map_err(|_| DAMAGED)?;
             let kind = key_kind(&data_type).ok_or(DAMAGED)?;

@@ -13,7 +13,7 @@ use dpsel_exact::noise::Threshold;
 use dpsel_exact::numeric::{Interval, div_up, mul_up, normal_tail, sqrt_up};
 use dpsel_exact::{Error, Result};
 
-use super::counted::{OfCounts, mu_of_counts};
+use super::counts_distance::{OfCounts, mu_of_counts};
 use super::noise::{RoundNoise, too_noisy};
 use super::sizes::{per_root, sizes};
 use crate::rounds::{NoiseCheck, Publish, UserSize};
@@ -33,7 +33,7 @@ const LARGEST: f64 = (1_u64 << 31) as f64;
 
 /// What a publication has to meet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct PublicationGoal {
     pub(super) epsilon: f64,
     pub(super) delta: f64,
     /// The part of the squared distance of means that counts take; 0 without counts.
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 pub(super) fn publication(
     shares: &[u32],
     bound: L0Bound,
-    Asked { epsilon, delta, share }: Asked,
+    PublicationGoal { epsilon, delta, share }: PublicationGoal,
 ) -> Result<(RoundNoise, Publish, f64)> {
     let reference = bound.get().min(REFERENCE);
     let any_noise = RoundNoise::new(shares, |share| share)?;

@@ -7,8 +7,8 @@ use std::io::{self, Read, Seek};
 
 use arrow_ipc::{Block, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 
-use super::lengths::{CONTINUATION, Source};
-use crate::ingest::files::joined::starts_near;
+use super::lengths::{CONTINUATION, SizedFile};
+use crate::ingest::files::concatenated_files::starts_near;
 
 /// The first message stands behind the magic, which is padded.
 const FIRST: u64 = 8;
@@ -18,7 +18,7 @@ const FIRST: u64 = 8;
 /// # Errors
 /// Those of the operating system.
 pub(super) fn every_batch(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
-    let mut source = Source { file, size };
+    let mut source = SizedFile { file, size };
     let Some((end, footer)) = source.footer()? else { return Ok(true) };
     // The decoder refuses an invalid footer.
     let Ok(footer) = root_as_footer(&footer) else { return Ok(true) };
@@ -37,7 +37,7 @@ pub(super) fn every_batch(file: &mut (impl Read + Seek), size: u64) -> io::Resul
 /// # Errors
 /// Those of the operating system.
 pub(super) fn has_two_versions(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
-    let mut source = Source { file, size };
+    let mut source = SizedFile { file, size };
     let Some((_, footer)) = source.footer()? else { return Ok(false) };
     let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
     let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
@@ -65,7 +65,7 @@ fn behind(block: &Block) -> Option<u64> {
 /// # Errors
 /// Those of the operating system.
 pub(super) fn is_joined(file: &mut (impl Read + Seek), size: u64) -> io::Result<bool> {
-    let mut source = Source { file, size };
+    let mut source = SizedFile { file, size };
     let Some((end, footer)) = source.footer()? else { return Ok(false) };
     let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
     let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
@@ -77,7 +77,7 @@ pub(super) fn is_joined(file: &mut (impl Read + Seek), size: u64) -> io::Result<
     })
 }
 
-impl<R: Read + Seek> Source<'_, R> {
+impl<R: Read + Seek> SizedFile<'_, R> {
     /// The position behind the schema at the start, if that has the mark of a message before it.
     fn behind_schema(&mut self) -> io::Result<Option<u64>> {
         if self.bytes(FIRST, 4)?.is_none_or(|mark| mark != CONTINUATION) {
@@ -126,7 +126,7 @@ mod tests {
         assert!(every_batch(&mut Cursor::new(&bytes), size).unwrap());
         // The vector of blocks in the footer starts with its length.
         let block = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
-        let (_, footer) = Source { file: &mut Cursor::new(&bytes), size }.footer().unwrap().unwrap();
+        let (_, footer) = SizedFile { file: &mut Cursor::new(&bytes), size }.footer().unwrap().unwrap();
         let first = root_as_footer(&footer).unwrap().recordBatches().unwrap().get(0).offset();
         let from = bytes.len() - 10 - footer.len();
         let vector = (from..bytes.len() - 8).find(|at| block(*at) == first).unwrap();

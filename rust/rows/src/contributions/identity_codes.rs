@@ -21,12 +21,12 @@ const WORD: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub(super) struct Own {
     digests: OwnDigests,
-    state: Mutex<State>,
+    state: Mutex<CodesState>,
 }
 
 /// The first rows decide whether integers are their own codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CodesState {
     Undecided,
     /// Few integers are small, so all are interned.
     Interned,
@@ -40,7 +40,7 @@ impl Own {
         let most = u32::try_from((rows / ROWS).min(MOST)).ok();
         let most = most.filter(|most| *most >= LEAST && Digester::is_fast())?;
         let digests = OwnDigests { digester: Box::new(digester), below: 1 << most.ilog2() };
-        Some(Self { digests, state: Mutex::new(State::Undecided) })
+        Some(Self { digests, state: Mutex::new(CodesState::Undecided) })
     }
 
     /// The largest integer that may be its own code.
@@ -54,16 +54,16 @@ impl Own {
     /// Another thread failed.
     pub(super) fn begin<R>(&self, integers: &[u64], interner: &Interner<R>) -> Result<Option<OwnCodes>> {
         let (mut state, below) = (self.state.lock().map_err(|_| POISONED)?, self.digests.below);
-        if *state == State::Undecided {
+        if *state == CodesState::Undecided {
             let small = integers.iter().filter(|integer| **integer < below.into()).count();
             *state = if small * 2 >= integers.len() {
                 interner.reserve(below)?;
-                State::Own
+                CodesState::Own
             } else {
-                State::Interned
+                CodesState::Interned
             };
         }
-        Ok((*state == State::Own).then(|| OwnCodes::new(below)))
+        Ok((*state == CodesState::Own).then(|| OwnCodes::new(below)))
     }
 
     /// What makes the digests of the integers; `None` if all were interned.
@@ -72,7 +72,7 @@ impl Own {
     /// Another thread failed.
     pub(super) fn digests(self) -> Result<Option<OwnDigests>> {
         let state = self.state.into_inner().map_err(|_| POISONED)?;
-        Ok((state == State::Own).then_some(self.digests))
+        Ok((state == CodesState::Own).then_some(self.digests))
     }
 }
 

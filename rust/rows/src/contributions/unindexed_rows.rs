@@ -43,7 +43,7 @@ impl Runs {
 }
 
 /// Takes rows of one thread.
-pub trait Straight: Send {
+pub trait UnindexedRows: Send {
     /// Take what was collected.
     ///
     /// # Errors
@@ -53,44 +53,44 @@ pub trait Straight: Send {
     /// End after the last rows.
     ///
     /// # Errors
-    /// As [`Straight::take`].
+    /// As [`UnindexedRows::take`].
     fn end(self: Box<Self>) -> Result<()>;
 }
 
 /// Makes what takes the rows of each thread, whenever it has this number of them, or fewer in many runs.
-pub struct Way<'a> {
+pub struct UnindexedWay<'a> {
     /// Rows that are taken together.
     pub rows: usize,
     /// Makes what takes the rows of one thread.
-    pub begin: &'a (dyn Fn() -> Box<dyn Straight + 'a> + Sync),
+    pub begin: &'a (dyn Fn() -> Box<dyn UnindexedRows + 'a> + Sync),
 }
 
-impl fmt::Debug for Way<'_> {
+impl fmt::Debug for UnindexedWay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Way").finish_non_exhaustive()
+        f.debug_struct("UnindexedWay").finish_non_exhaustive()
     }
 }
 
 /// Collects the rows of one thread.
 pub(super) struct Collector<'a> {
-    to: Box<dyn Straight + 'a>,
+    to: Box<dyn UnindexedRows + 'a>,
     most: usize,
     runs: Runs,
     /// The digests of the current step, by code.
     users: Vec<Digest>,
     items: Vec<Digest>,
-    seen: Seen,
+    seen: SeenItems,
 }
 
 impl<'a> Collector<'a> {
-    pub(super) fn new(way: &Way<'a>) -> Self {
+    pub(super) fn new(way: &UnindexedWay<'a>) -> Self {
         Self {
             to: (way.begin)(),
             most: way.rows,
             runs: Runs::default(),
             users: Vec::new(),
             items: Vec::new(),
-            seen: Seen::default(),
+            seen: SeenItems::default(),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Collector<'a> {
 
 /// A small set of the items of one user. Raising the epoch empties it.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenItems {
     /// The epoch and the place of an item.
     slots: Vec<(u32, u32)>,
     epoch: u32,
@@ -171,7 +171,7 @@ struct Seen {
     size: usize,
 }
 
-impl Seen {
+impl SeenItems {
     /// Move the first occurrence of each item to the front; returns how many there are. So many `known` ones stand at the
     /// front already, where the call before has left them. So a user's items take time in proportion to their number.
     fn keep_first(&mut self, items: &mut [Digest], known: usize) -> usize {
@@ -240,7 +240,7 @@ mod tests {
 
     struct Record(Taken);
 
-    impl Straight for Record {
+    impl UnindexedRows for Record {
         fn take(&mut self, runs: &Runs) -> Result<()> {
             let mut items = runs.items.iter().copied();
             for (user, len) in &runs.users {
@@ -258,8 +258,8 @@ mod tests {
     #[test]
     fn a_user_has_each_item_once_and_comes_again_only_when_another_came_between() {
         let taken = Taken::default();
-        let begin = || -> Box<dyn Straight> { Box::new(Record(Arc::clone(&taken))) };
-        let mut collector = Collector::new(&Way { rows: 15, begin: &begin });
+        let begin = || -> Box<dyn UnindexedRows> { Box::new(Record(Arc::clone(&taken))) };
+        let mut collector = Collector::new(&UnindexedWay { rows: 15, begin: &begin });
         let digests = |all: &[u128]| all.iter().map(|digest| Digest(*digest)).collect::<Vec<_>>();
         for (users, lens, items) in [
             (&[1, 2, 3][..], &[2, 0, 1][..], &[5, 5, 6][..]),
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_items_of_a_user_who_comes_row_by_row_are_compared_with_all_before() {
-        let (mut seen, mut all, mut known) = (Seen::default(), Vec::new(), 0);
+        let (mut seen, mut all, mut known) = (SeenItems::default(), Vec::new(), 0);
         let mut expected: Vec<Digest> = Vec::new();
         for n in 0..3000_u128 {
             let item = Digest((n * n) % 1009);

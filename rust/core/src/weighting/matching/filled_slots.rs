@@ -6,7 +6,7 @@ use dpsel_exact::numeric::widths::clipped;
 use super::holders::Holders;
 use super::offers::Offers;
 use super::user_number::{self, UserNumber};
-use super::{Matching, charge};
+use super::{MatchingSlots, charge};
 use crate::weighting::order::Visits;
 
 /// How far items are beyond half a quota, in halves of a quota's slots and holders.
@@ -18,7 +18,7 @@ pub struct FilledSlots {
     pub held: i64,
 }
 
-impl Matching {
+impl MatchingSlots {
     /// What the slots of the quota fill, in the order of digests. Slots beyond it are not offered.
     ///
     /// # Contract
@@ -75,7 +75,7 @@ mod tests {
         let bounded = BoundedContributions::new(contributions(rows, &key), bound, &key, &control).unwrap();
         let visits = Visits { contributions: &bounded, key: &key, control: &control };
         // Slots beyond the quota do not count.
-        Matching { quota, most: 7 * quota }.filled_slots(visits).unwrap()
+        MatchingSlots { quota, most: 7 * quota }.filled_slots(visits).unwrap()
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         let bound = L0Bound::new(5).unwrap();
         let bounded = BoundedContributions::new(contributions(&rows, &key), bound, &key, &control).unwrap();
         let visits = Visits { contributions: &bounded, key: &key, control: &control };
-        let quotas = Matching { quota: 3, most: 3 };
+        let quotas = MatchingSlots { quota: 3, most: 3 };
         let narrow = quotas.sums::<[u8; 3]>(visits, Offers::of(visits, None).unwrap()).unwrap();
         let wide = quotas.sums::<u32>(visits, Offers::of(visits, None).unwrap()).unwrap();
         assert_eq!(narrow, wide);

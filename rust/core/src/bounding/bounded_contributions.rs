@@ -10,7 +10,7 @@ use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
 use dpsel_rows::contributions::{Contributions, Digests, ItemCode, Lineage, Piece, Start, Vocabulary};
 use dpsel_rows::runtime::{Control, REMOVING, Tally, parallel};
 
-use super::closed::ClosedOrder;
+use super::ancestor_order::ClosedOrder;
 use super::item_set::ItemSet;
 use super::kept_piece::KeptPiece;
 use super::priorities::{AHEAD, Priorities};
@@ -165,7 +165,13 @@ impl BoundedContributions {
             let (part_lens, rest_lens) = lens.split_at_mut(of_part.len());
             let (part_ordered, rest_ordered) = ordered.split_at_mut(of_part.len());
             let (users, starts) = (&users[of_part.clone()], &starts[of_part.clone()]);
-            parts.push(Part { users, starts, pieces: part_pieces, lens: part_lens, ordered: part_ordered });
+            parts.push(BoundedPart {
+                users,
+                starts,
+                pieces: part_pieces,
+                lens: part_lens,
+                ordered: part_ordered,
+            });
             (lens, ordered) = (rest_lens, rest_ordered);
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
@@ -196,7 +202,7 @@ impl KeptItems<'_> {
 }
 
 /// The users of some pieces and their part of the arrays, worked on by one thread.
-struct Part<'a> {
+struct BoundedPart<'a> {
     users: &'a [Digest],
     starts: &'a [Start],
     pieces: &'a mut [Piece],
@@ -204,7 +210,7 @@ struct Part<'a> {
     ordered: &'a mut [u32],
 }
 
-impl Part<'_> {
+impl BoundedPart<'_> {
     fn each_user(&mut self, tally: Tally<'_>, mut job: impl FnMut(&mut User<'_>)) {
         let counts = self.lens.iter_mut().zip(self.ordered.iter_mut());
         let mut users = self.users.iter().zip(self.starts).zip(counts);

@@ -5,7 +5,7 @@ use arrow_ord::sort::{SortColumn, lexsort_to_indices};
 use arrow_schema::DataType;
 use dpsel_exact::{Error, Result};
 
-use super::decoded::with_rows;
+use super::key_columns::with_rows;
 
 /// Sorts rows by the columns from left to right. Also returns the former position of each row of the result.
 ///
