@@ -140,8 +140,16 @@ MUTANTS = [
     Mutant(
         "sums in the exchange stay below the largest number",
         IN_ENGINES + "exchange/wire/digest_maps.rs",
-        "        let same = next.0 == sum.0;\n",
-        "        let same = next.0 == sum.0 && sum.1.checked_add(&next.1).is_some();\n",
+        """N: SaturatingAdd>(parts: &mut Vec<(K, N)>) {
+    parts.sort_unstable_by_key(|(key, _)| *key);
+    parts.dedup_by(|next, sum| {
+        let same = next.0 == sum.0;
+""",
+        """N: SaturatingAdd + num_traits::CheckedAdd>(parts: &mut Vec<(K, N)>) {
+    parts.sort_unstable_by_key(|(key, _)| *key);
+    parts.dedup_by(|next, sum| {
+        let same = next.0 == sum.0 && sum.1.checked_add(&next.1).is_some();
+""",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -343,8 +351,8 @@ MUTANTS = [
     Mutant(
         "the exchange publishes exact numbers of users",
         IN_ENGINES + "exchange/items/noisy_counts.rs",
-        "Decisions::push(*item, number, packed)",
-        "Decisions::push(*item, (items[0].1 / crate::weighting::UNIT).cast_signed() + 0 * number, packed)",
+        "let numbers = self.noise.noisy_counts(items.iter().copied(), &self.key);",
+        "let numbers = items.iter().map(|(_, exact)| (exact / dpsel_exact::numeric::UNIT).cast_signed());",
         ("cargo:exchange",),
     ),
     Mutant(
@@ -2886,7 +2894,7 @@ MUTANTS = [
         IN_ENGINES + "exchange/rows/prune.rs",
         "if others >= bound || ordered >= places.len() {",
         "if others >= bound || ordered >= bound {",
-        ("cargo:exchange",),
+        ("cargo:exchange::rows::prune",),
     ),
     Mutant(
         "an item that one round could release is left out for another",
@@ -3284,7 +3292,7 @@ MUTANTS = [
         IN_ENGINES + "disk/rounds/counts.rs",
         "self.stages.memory.beside(control.held_memory())",
         "self.stages.memory.beside(0 * control.held_memory())",
-        ("tests/robustness/test_scratch.py::test_memory_stays_within_the_limit_beside_many_counts",),
+        ("cargo:disk::tests::counts",),
     ),
     Mutant(
         "an estimate of delta without its deviations",
@@ -3392,7 +3400,7 @@ MUTANTS = [
         IN_ENGINES + "disk/threads/stages.rs",
         "match found.last_mut().filter(|part| part.bucket == bucket) {",
         "match found.last_mut().filter(|part| part.bucket == bucket && part.values.len() < 2) {",
-        ("cargo:disk",),
+        ("cargo:disk::reading::census",),
     ),
     Mutant(
         "a pruned user above its bound gives to one item more",

@@ -259,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn users_that_count_once_are_added_to_those_that_count_together() {
+        let (mut counts, mut found) = (HashCounts::default(), Vec::new());
+        let value: Vec<u8> = [2_u32, 7, 8, 7, 3].into_iter().flat_map(u32::to_ne_bytes).collect();
+        counts.push(&value).unwrap();
+        counts.push(&value).unwrap();
+        counts.count(|hash, users| found.push((hash, users)));
+        assert_eq!(found, [(7, 8), (8, 2)]);
+    }
+
+    #[test]
     fn half_of_a_value_is_an_error() {
         let value: Vec<u8> = [2_u32, 7, 8, 9, 3].into_iter().flat_map(u32::to_ne_bytes).collect();
         for len in 0..value.len() {

@@ -43,7 +43,7 @@ impl Rounds<'_> {
     }
 
     /// The stages and the job that count so many items, in the memory that is left.
-    fn counting(&self, items: &[Digest]) -> Result<(Stages<'_>, ExchangeJob)> {
+    pub(in crate::disk) fn counting(&self, items: &[Digest]) -> Result<(Stages<'_>, ExchangeJob)> {
         let control = self.stages.control;
         control.charge_memory(items.len() as u64 * BYTES, "counting the users or rows of released items")?;
         // Rounds gave their memory back, but for the released items.

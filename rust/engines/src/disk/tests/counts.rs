@@ -1,5 +1,10 @@
 //! Numbers of users or rows beside the released items.
 
+use std::num::NonZeroUsize;
+
+use dpsel_rows::scratch::Scratch;
+
+use super::super::rounds::Rounds;
 use super::*;
 
 pub(super) fn counted(mechanism: &str, from: From, nonnegative: bool, rows: Option<u32>) -> SelectRequest {
@@ -88,4 +93,18 @@ fn the_items_are_those_beside_numbers_of_users() {
             (&"users".into(), &"rows".into())
         );
     }
+}
+
+/// Released items stay in memory, and so do other things of a job.
+#[test]
+fn what_counts_takes_the_memory_that_is_left() {
+    let (control, folder) = (Control::new(NonZeroUsize::new(2), None), tempfile::tempdir().unwrap());
+    let scratch = Scratch::new(ScratchSpace { folder: folder.path().into(), limit: None }).unwrap();
+    let stages = Stages { memory: Memory::new(LEAST, &control), control: &control };
+    let columns = counted(MECHANISMS[4], From::Texts, false, None).columns;
+    let job = ExchangeJob::new(JobSpec::counting(columns, None), key());
+    let rounds = Rounds { job, stages, scratch: &scratch };
+    control.charge_memory(LEAST / 4 * 3, "released items").unwrap();
+    let (counting, _) = rounds.counting(&[Digest(5); 1000]).unwrap();
+    assert_eq!(counting.memory.stage, LEAST - control.held_memory());
 }

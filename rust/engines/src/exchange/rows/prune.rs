@@ -186,3 +186,24 @@ impl Stage for Prune {
         made.into_batches()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any item may come to be the first that is left, where all are candidates.
+    #[test]
+    fn a_long_reserve_is_in_order() {
+        let (key, user, mut keyed) = (ReleaseKey::insecure_test([3; 32]), Digest(5), CodedWords::default());
+        let items: Vec<Digest> = (0..3000).map(Digest).collect();
+        let all: Vec<u32> = (0..3000).collect();
+        let mut expected = all.clone();
+        let digest = |place| items[place as usize];
+        Priorities::new(&key).order(user, &mut expected, digest, usize::MAX, &mut keyed);
+        let (mut places, mut pruned) = (all.clone(), PrunedUsers::default());
+        let pruner = Pruner::new(L0Bound::new(1).unwrap(), &key);
+        pruner.add(user, (&items, &mut places), &all, (&mut pruned, &mut keyed));
+        assert_eq!(places, expected);
+        assert_eq!(pruned.rows(), 3000);
+    }
+}

@@ -105,9 +105,11 @@ fn to_driver(made: &[Vec<RecordBatch>]) -> impl Iterator<Item = Packed> {
     })
 }
 
-/// The weights that all tasks send to the driver.
-fn weights(made: &[Vec<RecordBatch>]) -> Packed {
-    to_driver(made).fold(Packed::default(), |sums, sent| added_up(&sums, &sent).unwrap())
+/// The weights that all tasks send to the driver, so many of them at once. One group is not added up before.
+fn weights(made: &[Vec<RecordBatch>], together: usize) -> Packed {
+    let groups = made.chunks(together);
+    let sent = groups.map(|group| to_driver(group).fold(Packed::default(), |all, sent| all.with(&sent)));
+    sent.reduce(|sums, sent| added_up(&sums, &sent).unwrap()).unwrap_or_default()
 }
 
 /// A stage on some tasks, and another one where its rows have come together.
@@ -226,14 +228,14 @@ impl<'a> Engine<'a> {
     /// The decisions of all plain rounds.
     pub(super) fn decided(&self, frequent_above: u32) -> Vec<u8> {
         let made = self.pruned(frequent_above);
-        let (mut sent, mut released) = (weights(&made), Packed::default());
+        let (mut sent, mut released) = (weights(&made, made.len()), Packed::default());
         for round in 0..u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
             released = released.with(&decided(self.job, round, &sent).unwrap());
             let before = self.released_set(released.bytes());
             let weigh = || self.job.weigh(round + 1, before.clone()).unwrap();
             if round + 1 < u32::try_from(self.job.spec().calibration.rounds.len()).unwrap() {
                 let again: Vec<_> = made.iter().map(|part| run(weigh(), &of_users(part))).collect();
-                sent = weights(&again);
+                sent = weights(&again, 1);
             }
         }
         released.bytes().to_vec()
