@@ -55,7 +55,7 @@ pub(super) fn group_rows(
     let count = sizes.iter().map(|size| size.users).sum();
     let (mut starts, mut lens, mut digests) =
         (vec![Start::default(); count], vec![0; count], vec![Digest::default(); count]);
-    let columns = UserColumns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
+    let columns = PartColumns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
     let (spare, sorter) = (Spare::default(), ItemSorter::new(order, &vocabulary));
     let jobs = jobs(&sizes, bands, columns);
     let done = parallel::map(threads, jobs, |job| job.group(users, &sorter, &spare, tally));
@@ -76,20 +76,20 @@ pub(super) fn group_rows(
 }
 
 /// The users of some parts.
-struct UserColumns<'a> {
+struct PartColumns<'a> {
     digests: &'a mut [Digest],
     starts: &'a mut [Start],
     lens: &'a mut [u32],
 }
 
-impl<'a> UserColumns<'a> {
+impl<'a> PartColumns<'a> {
     /// The first `count`. The others stay.
-    fn take(&mut self, count: usize) -> UserColumns<'a> {
+    fn take(&mut self, count: usize) -> PartColumns<'a> {
         let (digests, rest_digests) = std::mem::take(&mut self.digests).split_at_mut(count);
         let (starts, rest_starts) = std::mem::take(&mut self.starts).split_at_mut(count);
         let (lens, rest_lens) = std::mem::take(&mut self.lens).split_at_mut(count);
-        *self = UserColumns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
-        UserColumns { digests, starts, lens }
+        *self = PartColumns { digests: rest_digests, starts: rest_starts, lens: rest_lens };
+        PartColumns { digests, starts, lens }
     }
 }
 
@@ -130,10 +130,10 @@ struct Job<'a> {
     user: usize,
     sizes: &'a [Size],
     bands: Vec<Band>,
-    columns: UserColumns<'a>,
+    columns: PartColumns<'a>,
 }
 
-fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: UserColumns<'a>) -> Vec<Job<'a>> {
+fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: PartColumns<'a>) -> Vec<Job<'a>> {
     let mut user = 0;
     let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).enumerate();
     let mut jobs = Vec::with_capacity(BANDS);
@@ -158,7 +158,7 @@ impl Job<'_> {
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
         let mut writer = PieceWriter::new(spare, user, sizes.iter().map(|size| size.rows).sum());
         for (number, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
-            let UserColumns { digests, starts, lens } = columns.take(*count);
+            let PartColumns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
             group_part(number, &bands, of_places, &mut grouped[..*rows]);
             users.digests(part_of_band(band, number), of_places, &mut known);

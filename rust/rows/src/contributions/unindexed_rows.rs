@@ -79,7 +79,7 @@ pub(super) struct Collector<'a> {
     /// The digests of the current step, by code.
     users: Vec<Digest>,
     items: Vec<Digest>,
-    seen: SeenItems,
+    seen: EpochSet,
 }
 
 impl<'a> Collector<'a> {
@@ -90,7 +90,7 @@ impl<'a> Collector<'a> {
             runs: Runs::default(),
             users: Vec::new(),
             items: Vec::new(),
-            seen: SeenItems::default(),
+            seen: EpochSet::default(),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Collector<'a> {
 
 /// A small set of the items of one user. Raising the epoch empties it.
 #[derive(Debug, Default)]
-struct SeenItems {
+struct EpochSet {
     /// The epoch and the place of an item.
     slots: Vec<(u32, u32)>,
     epoch: u32,
@@ -171,7 +171,7 @@ struct SeenItems {
     size: usize,
 }
 
-impl SeenItems {
+impl EpochSet {
     /// Move the first occurrence of each item to the front; returns how many there are. So many `known` ones stand at the
     /// front already, where the call before has left them. So a user's items take time in proportion to their number.
     fn keep_first(&mut self, items: &mut [Digest], known: usize) -> usize {
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_items_of_a_user_who_comes_row_by_row_are_compared_with_all_before() {
-        let (mut seen, mut all, mut known) = (SeenItems::default(), Vec::new(), 0);
+        let (mut seen, mut all, mut known) = (EpochSet::default(), Vec::new(), 0);
         let mut expected: Vec<Digest> = Vec::new();
         for n in 0..3000_u128 {
             let item = Digest((n * n) % 1009);
