@@ -71,7 +71,11 @@ impl SlotSums {
 
     /// Sums for one thread.
     pub(super) fn take(&self) -> ThreadSums {
-        self.of_thread.take(|| ThreadSums { low: vec![0; self.own_slots + RANGE], waiting: Vec::new() })
+        self.of_thread.take(|| ThreadSums {
+            low: vec![0; self.own_slots + RANGE],
+            // Allocated once. Growing would leave a copy behind that is not wiped.
+            waiting: Vec::with_capacity(WAITING + RANGE),
+        })
     }
 
     /// Give them back.
@@ -124,9 +128,10 @@ impl SlotSums {
         });
     }
 
-    /// Overwrite the sums.
+    /// Overwrite the sums, also those that have waited.
     pub(super) fn wipe(&mut self) {
         self.sums.iter_mut().for_each(|sum| sum.get_mut().zeroize());
+        self.of_thread.values_mut().iter_mut().for_each(|sums| sums.waiting.zeroize());
     }
 }
 
