@@ -51,7 +51,7 @@ def test_the_whole_budget_can_be_spent_at_once():
     assert budget.remaining is None
     with pytest.raises(
         BudgetExceededError,
-        match="^spending epsilon = 5e-324 exceeds the budget: no epsilon remains; nothing was",
+        match=r"^spending epsilon = 5e-324 exceeds the budget: no epsilon remains .nothing left.. Nothing",
     ):
         budget.spend(approx(5e-324, 5e-324))
 
@@ -165,3 +165,16 @@ def test_a_part_that_does_not_fit_names_the_equal_parts_that_do():
         budget.spend(dpsel.PureDP(epsilon=0.334))
     with pytest.raises(BudgetExceededError, match=r"spend at most what remains; share\(\) makes equal parts"):
         budget.spend(dpsel.PureDP(epsilon=0.334))
+
+
+@pytest.mark.parametrize("call", ["select", "top_k", "plan"])
+def test_what_remains_of_a_spent_budget_is_no_invitation_to_a_guarantee_beside_it(call):
+    budget = dpsel.Budget(approx(1.0, 1e-6))
+    budget.spend(approx(1.0, 1e-6))
+    calls = {
+        "select": lambda: dpsel.select_partitions([], max_items_per_user=1, privacy=budget.remaining),
+        "top_k": lambda: dpsel.select_top_k([], k=1, domain=["a"], privacy=budget.remaining),
+        "plan": lambda: dpsel.plan(privacy=budget.remaining, max_items_per_user=1),
+    }
+    with pytest.raises(dpsel.exceptions.InvalidParameterError, match="on top of that budget"):
+        calls[call]()

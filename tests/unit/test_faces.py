@@ -262,7 +262,7 @@ def test_missing_numbers_and_values_of_all_kinds_are_shown() -> None:
     ids=["selection", "top-k", "counts", "test key"],
 )
 def test_a_report_prints_as_a_summary(release) -> None:
-    report = release().report
+    report = (released := release()).report
     lines = str(report).splitlines()
     assert 4 <= len(lines) <= 9
     assert "{" not in str(report)
@@ -270,7 +270,8 @@ def test_a_report_prints_as_a_summary(release) -> None:
     assert any(line.startswith("cost: ") for line in lines)
     assert any("dpsel.check(report)" in line and "to_json()" in line for line in lines)
     assert report["fingerprint"] in str(report)
-    assert ("protected: the user in person" in str(report)) == ("columns" in report["request"])
+    for shown in (report, released):
+        assert ("protected: the user in person; released: " in str(shown)) == ("columns" in report["request"])
     assert lines[0].startswith("NOT PRIVATE") == report.is_insecure
 
 
@@ -280,6 +281,7 @@ def test_an_empty_release_says_how_to_ask_why() -> None:
     )
     said = str(empty)
     assert "dpsel.explain(release)" in said
+    assert str(dpsel.explain(empty)).endswith("since users keep fewer")
     assert "swapped? user=person is who is protected, and item=drink is what comes out" in said
     assert "print it for reasons" in repr(empty)
     top = dpsel.select_top_k([(1, "tea")], k=1, user="person", item="drink", privacy=PRIVACY)

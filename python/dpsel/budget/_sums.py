@@ -91,8 +91,8 @@ class Sums(Generic[Kind]):
                 asked, remaining = f"spending {name} = {float(amount)!r}", round_down(left[name])
                 if remaining <= 0:
                     raise BudgetExceededError(
-                        f"{asked} exceeds the budget: no {name} remains; nothing was spent "
-                        f"({self._parts_in_words()})"
+                        f"{asked} exceeds the budget: no {name} remains ({self._parts_in_words()}). Nothing "
+                        "was spent now; only a larger budget, which protects less, allows more releases"
                     )
                 raise BudgetExceededError(
                     f"{asked} exceeds the remaining {remaining!r}; nothing was spent, so spend at most what "

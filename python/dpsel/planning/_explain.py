@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "explain"]
 
 _LIMITS: Final = (1, 3, 10, 30, 100, 300)
+_SMALLER: Final = (
+    "a smaller limit asks for fewer users of an item, and yet often releases fewer items, since users keep "
+    "fewer"
+)
 
 
 def explain(release: Release[Any] | Report) -> Explanation:
@@ -134,9 +138,10 @@ class Explanation(Tabular):
     def _face(self) -> Face:
         about = (
             "an item comes out with 95 % if so many users hold it (from public numbers alone; the data was "
+            "not looked at):"
         )
         head, body = self._table()
-        return Face([about + "not looked at):"], head, body)
+        return Face([about], head, body, [_SMALLER])
 
 
 def _shown(users: int | None) -> str:

@@ -35,9 +35,6 @@ def summary(report: Mapping[str, Any], cost: Cost | None) -> list[str]:
         lines = [f"{stamp(report)}a selection by {selector(report)}", *selection_lines(report)]
     else:
         lines = [f"{stamp(report)}a top-k by {describe_mechanism(report)}", *top_k_lines(report, cost)]
-    if columns := report["request"].get("columns"):
-        user = columns["user"] if isinstance(columns["user"], str) else ", ".join(columns["user"])
-        lines.append(f"protected: the user in {user}; released: {', '.join(columns['items'])}")
     if cost is not None:
         lines.append(f"cost: {cost}")
     lines.append(f"made with dpsel {report['version']}, fingerprint {report['fingerprint']}")
@@ -67,7 +64,7 @@ def selection_lines(report: Mapping[str, Any]) -> list[str]:
         guarantee = f"guarantee: {guarantee} for one user added or removed"
     public = " that is not public" if "public_items" in request else ""
     least = f", at least {users:,} users per item{public}" if (users := request.get("min_users")) else ""
-    lines = [f"{guarantee}, {describe_kept(report)}{least}"]
+    lines = [f"{guarantee}, {describe_kept(report)}{least}", *_columns(request)]
     if "quantile" in request:
         lines.append(limit_within(report))
     lines.append(_rule(report))
@@ -92,11 +89,19 @@ def top_k_lines(report: Mapping[str, Any], cost: Cost | None) -> list[str]:
     """Return the guarantee of a top-k, and the price of its counts."""
     kept = describe_kept(report)
     guarantee = f"guarantee: {describe_guarantee(report)} for {_relation(report['request'])}"
-    lines = [f"{guarantee}, {kept}" if kept else guarantee]
+    lines = [f"{guarantee}, {kept}" if kept else guarantee, *_columns(report["request"])]
     if cost is not None and cost.counts is not None:
         price, total = (notation(each.to_json()) for each in (cost.counts, cost.total))
         lines.append(f"counts: {price} on top, {total} in all")
     return lines
+
+
+def _columns(request: Mapping[str, Any]) -> list[str]:
+    """Return who is protected and what is released, by the names of the columns, if there are any."""
+    if (columns := request.get("columns")) is None:
+        return []
+    user = columns["user"] if isinstance(columns["user"], str) else ", ".join(columns["user"])
+    return [f"protected: the user in {user}; released: {', '.join(columns['items'])}"]
 
 
 def _relation(request: dict[str, Any]) -> str:
