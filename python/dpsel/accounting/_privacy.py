@@ -252,7 +252,8 @@ def checked_privacy(privacy: object) -> Privacy:
     if privacy is None:
         raise InvalidParameterError(
             "privacy is None, as is what remains of a budget that is spent: nothing more can be released "
-            "from it. A guarantee such as dpsel.ApproxDP(epsilon=..., delta=...) would come on top of that budget"
+            "from it. A guarantee such as dpsel.ApproxDP(epsilon=..., delta=...) would come on top of that "
+            "budget"
         )
     raise InvalidParameterError(
         f"privacy must be ApproxDP, ZCDP or PureDP, got {type_name(privacy)}; "
