@@ -1431,6 +1431,13 @@ MUTANTS = [
         ("cargo:scored",),
     ),
     Mutant(
+        "sums that wait when a block ends are lost in the last round",
+        CORE + "rounds/block/sums.rs",
+        "        self.add_waiting(&mut of_thread.waiting);\n        self.of_thread.put",
+        "        self.of_thread.put",
+        ("cargo:scored",),
+    ),
+    Mutant(
         "an item that two users keep counts as held by one alone",
         CORE + "rounds/scored/slots.rs",
         ".filter(|(_, users)| **users > 1)",

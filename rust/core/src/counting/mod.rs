@@ -4,14 +4,16 @@
 //! L2 norm of at most the root of `max_counted_items`, times `max_rows_per_item` where rows are counted. Theorem and
 //! proof: `docs/algorithms/counts.md`.
 
+mod coverage;
 mod holdings;
 mod limit;
 mod noise;
 mod numbers;
 mod rest;
 
+pub use coverage::PublishedRest;
 pub(crate) use holdings::{CountedItem, Holdings};
 pub use limit::CountLimit;
 pub use noise::{CountNoise, CountedUsers, Paid, ROWS_COLUMN, USERS_COLUMN};
 pub use numbers::{NumberNoise, NumbersAsked};
-pub use rest::{PublishedRest, Rest, RestNoise, RestSums};
+pub use rest::{Rest, RestNoise, RestSums};
