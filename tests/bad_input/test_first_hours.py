@@ -261,7 +261,12 @@ def test_a_release_of_nothing_says_what_that_can_mean() -> None:
     """Public facts only: two tables without a release get the same words, here and on the command line."""
     swapped = select(TABLE, user="i", item="u")
     assert re.search(LOOK, str(swapped))
-    assert str(swapped).splitlines()[:4] == str(select(TABLE.head(2))).splitlines()[:4]
+    first, second = str(swapped).splitlines(), str(select(TABLE.head(2))).splitlines()
+    assert [*first[:2], *first[3:5]] == [*second[:2], *second[3:5]]
+    assert (first[2], second[2]) == (
+        "protected: the user in i; released: u",
+        "protected: the user in u; released: i",
+    )
     assert "user=i is who is protected, and item=u is what comes out" in str(swapped)
     assert "0 items (print it for reasons)" in repr(swapped)
     assert "nothing came out" in swapped._repr_html_()

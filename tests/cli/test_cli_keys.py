@@ -122,7 +122,7 @@ def test_tenths_of_a_ledger_add_up_and_what_is_left_is_told(dpsel_run):
     assert shown["remaining"] == {"kind": "pure_dp", "epsilon": 0.1}
     refused = dpsel_run(*call, "--ledger", "spent.jsonl")
     assert refused.code == 2
-    assert "no delta remains; nothing was spent (epsilon 0.1 left, no delta)" in refused.error
+    assert "no delta remains (epsilon 0.1 left, no delta). Nothing was spent now" in refused.error
     refused = dpsel_run(*call, "--label", "drinks")
     assert refused.code == 2
     assert "add --ledger FILE" in refused.error

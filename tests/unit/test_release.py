@@ -100,13 +100,14 @@ def test_a_library_that_lacks_something_itself_says_so(release, monkeypatch, tmp
         release.to_polars()
 
 
-def test_str_is_three_lines_for_a_person(release):
-    first, second, third = str(release).splitlines()
+def test_str_is_four_lines_for_a_person(release):
+    first, second, third, fourth = str(release).splitlines()
     assert first.startswith("NOT PRIVATE (insecure_test_key): 2 items released by Sips(rounds=3, ratio=")
     assert second == (
         "guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 3 items per user at most"
     )
-    assert third.count("threshold") == 4
+    assert third == "protected: the user in user; released: item"
+    assert fourth.count("threshold") == 4
 
 
 def test_without_a_test_key_the_release_is_not_stamped():

@@ -61,6 +61,7 @@ class Release(Contents, Generic[ItemsT]):
         >>> print(release)
         1 item released by OneItem()
         guarantee: (epsilon = 1, delta = 1e-06)-DP for one user added or removed, 1 item per user at most
+        protected: the user in user; released: item
         released with a probability that grows with the weight, even odds at: 14
     """
 
