@@ -182,6 +182,8 @@ def unit_tests_fail(copy: Path, crate: str, test_filter: str) -> bool:
     with subprocess.Popen(command, stdout=PIPE, stderr=STDOUT, **options) as running:
         for line in running.stdout or ():
             said.append(line)
+            if binary := re.match(r"     Running unittests \S+ \((.*)\)$", line):
+                demand_newer(copy / binary[1], copy)
             # The others may take minutes, or never end with the bug.
             if re.fullmatch(r"test .* FAILED\n", line):
                 os.killpg(running.pid, signal.SIGKILL)
