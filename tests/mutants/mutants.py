@@ -717,7 +717,7 @@ MUTANTS = [
         CORE + "bounding/bounded_contributions.rs",
         "self.lens[user].min(self.bound) as usize",
         "self.lens[user].min(self.bound + 1) as usize",
-        (REFERENCE, LAW3),
+        ("cargo:bounding",),
     ),
     Mutant(
         "a node is kept before the one above it",
