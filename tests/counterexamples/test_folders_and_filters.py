@@ -132,6 +132,24 @@ def test_what_a_generator_says_stays_out_of_the_error_of_a_filter(keys) -> None:
     assert "SECRET" not in texts_behind(caught.value)
 
 
+@pytest.mark.parametrize("taking", ["filter", "select"])
+def test_an_error_of_ours_comes_without_what_a_generator_was_about(keys, taking) -> None:
+    def rows():
+        yield (1, "5")
+        try:
+            raise ValueError("SECRET row")
+        except ValueError:
+            dpsel.ApproxDP(epsilon=-1.0, delta=1e-6)
+
+    read = {
+        "filter": keys.filter,
+        "select": lambda rows: dpsel.select_partitions(rows, privacy=PRIVACY, max_items_per_user=2),
+    }
+    with pytest.raises(dpsel.exceptions.InvalidParameterError) as caught:
+        read[taking](rows())
+    assert "SECRET" not in texts_behind(caught.value)
+
+
 def test_a_record_of_many_lists_is_an_error_of_ours(keys, tmp_path) -> None:
     source = tmp_path / "rows.ndjson"
     source.write_text('{"item": ' + "[" * 100_000 + "]" * 100_000 + "}\n")

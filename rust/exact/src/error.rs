@@ -278,6 +278,7 @@ mod tests {
         for data in [
             "what is the diagnosis",
             "user,item\n1,tea",
+            "tea with\nann.csv",
             "{\"user\": 1}",
             "1;tea",
             "1\ttea",
