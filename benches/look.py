@@ -24,7 +24,7 @@ import dpsel
 from benches import tables
 from benches.releases import DELTAS, Data, Figures
 from dpsel._request._auto import resolve
-from dpsel._request._fixed import selection_request
+from dpsel._request._task_requests import selection_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHOWN_ROWS",
-    "Face",
-    "Shown",
+    "Display",
+    "Displayed",
     "Tabular",
     "cell",
     "first_rows",
@@ -54,7 +54,7 @@ def cell(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class Display:
     """A result as people see it: lines, a table, and lines below it.
 
     Names and values may be of strangers, so none of them can be markup or steer a terminal.
@@ -84,15 +84,15 @@ class Face:
         return f"{start}{_paragraph(self.above)}{table}{_paragraph(self.below)}</div>"
 
 
-def first_rows(above: Sequence[str], columns: Mapping[str, Sequence[Any]], largest: str = "") -> Face:
-    """Return the face of a release: lines, and its first rows or those of the largest numbers in a column."""
+def first_rows(above: Sequence[str], columns: Mapping[str, Sequence[Any]], largest: str = "") -> Display:
+    """Return the display of a release: lines, and its first rows, or those of a column's largest numbers."""
     total = len(next(iter(columns.values())))
     places: Iterable[int] = range(min(total, SHOWN_ROWS))
     if largest:
         places = nlargest(SHOWN_ROWS, range(total), key=columns[largest].__getitem__)
     rows = [[cell(column[place]) for column in columns.values()] for place in places]
     more = [f"and {total - len(rows):,} more"] if total > len(rows) else []
-    return Face(above, list(columns), rows, more)
+    return Display(above, list(columns), rows, more)
 
 
 def _paragraph(lines: Sequence[str]) -> str:
@@ -101,7 +101,7 @@ def _paragraph(lines: Sequence[str]) -> str:
     return f"<p>{'<br>'.join(html.escape(one_line(line)) for line in lines)}</p>" if lines else ""
 
 
-class Shown(ABC):
+class Displayed(ABC):
     """A result that people look at, in a terminal and in a notebook.
 
     All that is shown is in the result, and is the same each time.
@@ -110,18 +110,18 @@ class Shown(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         """Return what is shown of it."""
 
     def __str__(self) -> str:
         """Return a few lines for a person."""
-        return self._face().text()
+        return self._display().text()
 
     def _repr_html_(self) -> str:
-        return self._face().html()
+        return self._display().html()
 
 
-class Tabular(Shown):
+class Tabular(Displayed):
     """Rows of a result: a dict for each, shown as a table."""
 
     __slots__ = ()
@@ -146,9 +146,9 @@ class Tabular(Shown):
         rows = f"{len(self._rows):,} row{'' if len(self._rows) == 1 else 's'}"
         return f"<dpsel.{type(self).__name__}: {rows}, which print shows>"
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         head, body = self._table()
-        return Face(head=head, rows=body)
+        return Display(head=head, rows=body)
 
     def to_polars(self) -> Any:
         """Return the rows as a ``polars.DataFrame``.

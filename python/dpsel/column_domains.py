@@ -11,7 +11,7 @@ from dpsel._arguments import type_name, with_article
 from dpsel._ingest._libraries import library_of
 from dpsel._optional import optional
 from dpsel._request import columns_of
-from dpsel._tables import SHOWN_ROWS, Face, Shown, cell, one_line
+from dpsel._tables import SHOWN_ROWS, Display, Displayed, cell, one_line
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
 from dpsel.selection import select_partitions
@@ -32,7 +32,7 @@ _ROWS: Final = 1 << 16
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
 
-class Domains(Shown):
+class Domains(Displayed):
     """The released values of each column, typed as the column is. It is made by [`domains`][dpsel.domains].
 
     Examples:
@@ -122,12 +122,12 @@ class Domains(Shown):
         each = "" if self._users else "; each row is a user"
         return f"<dpsel.Domains: {values}{each}>"
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         rows = [
             [name, f"{len(array):,}", ", ".join(map(cell, array[:SHOWN_ROWS].to_pylist()))]
             for name, array in self._arrays.items()
         ]
-        return Face([repr(self)], ["column", "values", "the first of them"], rows)
+        return Display([repr(self)], ["column", "values", "the first of them"], rows)
 
 
 def domains(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex, overload
 
 from dpsel._arguments import at_least_one, type_name
 from dpsel._optional import optional
-from dpsel._tables import Face, Shown, first_rows
+from dpsel._tables import Display, Displayed, first_rows
 from dpsel.exceptions import SchemaError
 from dpsel.outputs import checked_output
 
@@ -23,7 +23,7 @@ __all__ = ["ItemTable"]
 _NUMBERS: Final = {"users", "rows", "count"}
 
 
-class ItemTable(Shown):
+class ItemTable(Displayed):
     """The released items of files and of Arrow producers.
 
     It has the Arrow stream method, so every table library reads it without a copy; it needs none itself.
@@ -177,7 +177,7 @@ class ItemTable(Shown):
         """Iterate over the items as Python values."""
         return iter(self.to_pylist())
 
-    def face(self, above: Sequence[str]) -> Face:
+    def display(self, above: Sequence[str]) -> Display:
         """Return lines and the first rows for a person; where there are numbers, those of the largest."""
         names = self.columns
         asked = json.loads(self._core.report.text)["request"]["columns"]["items"]
@@ -185,15 +185,15 @@ class ItemTable(Shown):
         try:
             columns = self._core.to_columns()
         except SchemaError:
-            return Face(
+            return Display(
                 [*above, "to_arrow() and to_polars() show nanoseconds, which no type of Python holds"]
             )
         return first_rows(above, dict(zip(names, columns, strict=True)), "".join(numbers))
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         items, columns = ("item" if len(self) == 1 else "items"), self.columns
         names = f"column{'' if len(columns) == 1 else 's'} {', '.join(columns)}"
-        return self.face([f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"])
+        return self.display([f"<dpsel.ItemTable: {len(self):,} {items}, {names}>"])
 
     def __repr__(self) -> str:
         """Number of items and columns, and the first rows."""

@@ -13,7 +13,7 @@ import pytest
 import dpsel
 from dpsel import mechanisms
 from dpsel.auditing import _cases, _families, _neighbours, _score_attacks, _tables
-from dpsel.auditing._discovered import worst_of_both
+from dpsel.auditing._discovery_law import worst_of_both
 from dpsel.auditing._exact import worst_of_selection
 from dpsel.auditing._findings import Finding
 from dpsel.auditing._top_k import worst_of_top_k
@@ -27,7 +27,7 @@ NAMES = [case.name for case in _cases.every_case() if not case.control]
 def test_everything_that_ships_stands_and_the_control_falls() -> None:
     report = dpsel.audit(false_alarm=ALPHA)
     assert report.ok, str(report)
-    # Those of numbers beside selections are in `test_counted.py`.
+    # Those of numbers beside selections are in `test_number_attacks.py`.
     assert {each.subject for each in report.findings if not each.subject.startswith("counts")} == {
         *NAMES,
         "quantile",

@@ -11,12 +11,12 @@ from scipy import stats
 import dpsel
 from dpsel._request import selection_request, top_k_request
 from dpsel.auditing import _cases, _run
-from dpsel.auditing._discovered import law_of_discovery, worst_of_discovery
+from dpsel.auditing._discovery_law import law_of_discovery, worst_of_discovery
 from dpsel.auditing._exact import TOLERANCE, worst_of_selection
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._sampling import DiscoverSampler
-from dpsel.auditing._shown import claim_of
 from dpsel.auditing._top_k import worst_of_top_k
+from dpsel.auditing._verdicts import claim_of
 from false_alarm import ALPHA
 
 CASES = [case for case in _cases.every_case() if not case.control]

@@ -25,7 +25,7 @@ from dpsel.auditing._search import Claim
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpsel.auditing._search import Shown
+    from dpsel.auditing._search import LowerBounds
 
 #: The chance that a bound is too large. Keys are fixed, so a test fails always or never.
 ALPHA = 1e-9
@@ -39,19 +39,19 @@ def keys() -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="module")
-def on_users() -> Shown:
+def on_users() -> LowerBounds:
     attack = attacks.on_users(dpsel.Steered(), attacks.LOOSE, attacks.LOOSE_BOUND)
     return attack.run(1_000_000, ALPHA, keys())
 
 
 @pytest.fixture(scope="module")
-def on_lone_users() -> Shown:
+def on_lone_users() -> LowerBounds:
     attack = attacks.on_users(dpsel.Steered(), attacks.ALONE, attacks.ALONE_BOUND)
     return attack.run(1_000_000, ALPHA, keys())
 
 
 @pytest.fixture(scope="module")
-def on_one_item() -> Shown:
+def on_one_item() -> LowerBounds:
     attack = attacks.on_one_item(dpsel.Steered(), attacks.CLEAR, attacks.CLEAR_BOUND)
     assert attack is not None
     return attack.run(1_000_000, ALPHA, keys())

@@ -12,14 +12,14 @@ from scipy import stats
 
 import dpsel
 from dpsel._request import top_k_request
-from dpsel.auditing import _cases, _discovered, _top_k, _top_k_run
-from dpsel.auditing._discovered import worst_of_both, worst_of_picks
+from dpsel.auditing import _cases, _discovery_law, _top_k, _top_k_run
+from dpsel.auditing._discovery_law import worst_of_both, worst_of_picks
 from dpsel.auditing._laws import gamma, laplace_top_k
 from dpsel.auditing._noisy_laws import laplace_top_k_by_sums
 from dpsel.auditing._sampling import CountSampler
 from dpsel.auditing._search import Claim, Effort, falsify
-from dpsel.auditing._shown import claim_of
 from dpsel.auditing._top_k import worst_of_swaps, worst_of_top_k
+from dpsel.auditing._verdicts import claim_of
 from false_alarm import ALPHA
 
 TOP_K = [case for case in _cases.every_case() if case.is_top_k]
@@ -82,7 +82,7 @@ def test_picks_that_get_too_much_are_refuted(ordered, too_little_noise) -> None:
     mechanism = dpsel.Discover(share=_top_k_run._PICKS, ordered=ordered)
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
     assert worst_of_picks(mechanism, privacy, 2, 1).epsilon <= privacy.epsilon
-    too_little_noise(_discovered, "_rounds")
+    too_little_noise(_discovery_law, "_rounds")
     assert worst_of_picks(mechanism, privacy, 2, 1).epsilon > privacy.epsilon
 
 
@@ -90,7 +90,7 @@ def test_a_selection_that_gets_too_much_is_refuted() -> None:
     """The share of the selection is too large by the factor, and the picks have what is left of the claim."""
     claim = _top_k_run._FOUND
     more = dpsel.ApproxDP(epsilon=FAULT * claim.epsilon, delta=claim.delta)
-    needed = _discovered.worst_of_discovery(dpsel.Discover(share=_top_k_run._FINDS), more, 2, 1)
+    needed = _discovery_law.worst_of_discovery(dpsel.Discover(share=_top_k_run._FINDS), more, 2, 1)
     assert needed.epsilon > claim.epsilon
 
 
@@ -121,9 +121,9 @@ def test_both_parts_of_discover_need_no_more_than_the_claim(epsilon, delta, boun
 def test_discover_needs_less_at_a_large_delta(epsilon, delta, proved, shown) -> None:
     """The proposition of the page and its figures, as parts of delta."""
     privacy, own = dpsel.ApproxDP(epsilon=epsilon, delta=delta), epsilon / 2
-    rounds = _discovered._rounds(dpsel.Discover(), privacy, 1, 1)["discovery"]["rounds"]
+    rounds = _discovery_law._rounds(dpsel.Discover(), privacy, 1, 1)["discovery"]["rounds"]
     mu = math.sqrt(sum(1 / each["noise"]["sigma"] ** 2 for each in rounds))
-    alone = _discovered._found(rounds, 1)
+    alone = _discovery_law._found(rounds, 1)
     z, t = np.linspace(-12, 12 + mu, 8001), np.linspace(0, own, 201)[:, np.newaxis]
     x, y = stats.norm.pdf(z - mu), stats.norm.pdf(z)
     q = (1 - np.exp(t - own)) / (1 - math.exp(-own))
@@ -138,12 +138,12 @@ def test_discover_needs_less_at_a_large_delta(epsilon, delta, proved, shown) -> 
 @pytest.mark.parametrize("added", [False, True])
 def test_an_item_that_both_parts_seldom_give_is_as_likely_as_computed(added) -> None:
     privacy, draws = dpsel.ApproxDP(epsilon=4.0, delta=1e-3), 600
-    table = _discovered.SeldomItem(holders=30, bound=16, beside=8, users=30)
+    table = _discovery_law.SeldomItem(holders=30, bound=16, beside=8, users=30)
     names = [f"holder {number}" for number in range(table.holders)]
     rows = [(name, "seldom") for name in [*names, *["added"] * added]]
     rows += [(name, f"{name} {own}") for name in names for own in range(1, table.bound)]
     rows += [(f"{item} {n}", f"item {item}") for item in range(table.beside) for n in range(table.users)]
-    calibration = _discovered._rounds(dpsel.Discover(), privacy, 1, table.bound)
+    calibration = _discovery_law._rounds(dpsel.Discover(), privacy, 1, table.bound)
     chance = table.chances(calibration["discovery"]["rounds"], calibration["rate"])[added]
     assert 0.05 < chance < 0.95
     seen = 0

@@ -45,7 +45,7 @@ FILTER = "tests/unit/test_filter.py"
 TEXT_FILES = "tests/interop/test_text_files.py"
 CARD = "tests/unit/test_card.py"
 COUNTS = "tests/conformance/test_counts.py"
-COUNTED = "tests/auditing/test_counted.py"
+NUMBER_ATTACKS = "tests/auditing/test_number_attacks.py"
 REST = "tests/conformance/test_rest.py"
 COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
@@ -770,7 +770,7 @@ MUTANTS = [
     ),
     Mutant(
         "pages of Parquet begin a byte too late",
-        IN_ROWS + "ingest/files/parquet/on_disk.rs",
+        IN_ROWS + "ingest/files/parquet/chunk_reader.rs",
         "let at = start + bytes.len() as u64;",
         "let at = start + bytes.len() as u64 + u64::from(start > 9);",
         ("cargo:parquet",),
@@ -1983,25 +1983,25 @@ MUTANTS = [
         "python/dpsel/_tables.py",
         "{html.escape(one_line(cell))}",
         "{one_line(cell)}",
-        ("tests/unit/test_faces.py",),
+        ("tests/unit/test_displays.py",),
     ),
     Mutant(
         "an item that steers a terminal",
         "python/dpsel/_tables.py",
         "rows = [list(map(one_line, row)) for row in [head, *body]]",
         "rows = [list(row) for row in [head, *body]]",
-        ("tests/unit/test_faces.py",),
+        ("tests/unit/test_displays.py",),
     ),
     Mutant(
         "a plan counts users of long lists by their mean share",
-        "python/dpsel/planning/_kept.py",
+        "python/dpsel/planning/_holders.py",
         "far = _FAR * sqrt(mean * (1 - share)) + _FURTHER",
         "far = 0",
         ("tests/unit/test_plan.py",),
     ),
     Mutant(
         "labels of a plot that touch in axes that were given",
-        "python/dpsel/release/_draw.py",
+        "python/dpsel/release/_plot.py",
         "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
         "size = _FONT",
         ("tests/unit/test_card.py",),
@@ -2566,21 +2566,21 @@ MUTANTS = [
         "python/dpsel/auditing/_exact.py",
         "if moved == 0 or likely <= 0",
         "if moved >= 0 or likely <= 0",
-        (f"{COUNTED}::test_numbers_that_cost_nothing_are_refuted",),
+        (f"{NUMBER_ATTACKS}::test_numbers_that_cost_nothing_are_refuted",),
     ),
     Mutant(
         "an audit of numbers that does not know how many rows count",
         "python/dpsel/auditing/_exact.py",
         "rows = counts.max_rows_per_item or 1",
         "rows = 1",
-        (f"{COUNTED}::test_usual_shares_need_most_of_the_claim_and_no_more",),
+        (f"{NUMBER_ATTACKS}::test_usual_shares_need_most_of_the_claim_and_no_more",),
     ),
     Mutant(
         "an audit of numbers of users who never exceed their limits",
-        "python/dpsel/auditing/_counted.py",
+        "python/dpsel/auditing/_number_attacks.py",
         "_EXCESS: Final = 4",
         "_EXCESS: Final = 1",
-        (f"{COUNTED}::test_planted_bugs_are_refuted",),
+        (f"{NUMBER_ATTACKS}::test_planted_bugs_are_refuted",),
     ),
     Mutant(
         "the others change their numbers when a user comes",
@@ -2649,7 +2649,7 @@ MUTANTS = [
     ),
     Mutant(
         "an audit of Discover in which the picks do not see the user",
-        "python/dpsel/auditing/_discovered.py",
+        "python/dpsel/auditing/_discovery_law.py",
         "(self.users - self.holders - more)",
         "(self.users - self.holders)",
         (
@@ -2784,7 +2784,7 @@ MUTANTS = [
     ),
     Mutant(
         "swaps are treated as additions",
-        "python/dpsel/_request/_fixed.py",
+        "python/dpsel/_request/_task_requests.py",
         '"neighbours": neighbours,',
         '"neighbours": "add_remove",',
         (TOP_K, "tests/unit/test_top_k.py"),
@@ -2805,7 +2805,7 @@ MUTANTS = [
     ),
     Mutant(
         "the limit of a top-k is dropped on the way",
-        "python/dpsel/_request/_fixed.py",
+        "python/dpsel/_request/_task_requests.py",
         '"max_items_per_user": bound,',
         '"max_items_per_user": None,',
         ("tests/unit/test_top_k.py", EXACT),
@@ -3011,17 +3011,17 @@ MUTANTS = [
     ),
     Mutant(
         "a release on a cluster is logged",
-        "python/dpsel/spark/_quiet.py",
+        "python/dpsel/spark/_log_filter.py",
         "record.levelno >= logging.WARNING and",
         "record.levelno >= logging.DEBUG and",
-        ("tests/unit/test_spark_quiet.py",),
+        ("tests/unit/test_spark_log_filter.py",),
     ),
     Mutant(
         "exceptions that quote rows are logged while a release runs on a cluster",
-        "python/dpsel/spark/_quiet.py",
+        "python/dpsel/spark/_log_filter.py",
         '_SILENT: Final = ("pyspark", *_QUOTING)',
         '_SILENT: Final = ("pyspark",)',
-        ("tests/unit/test_spark_quiet.py",),
+        ("tests/unit/test_spark_log_filter.py",),
     ),
     Mutant(
         "tasks take a bucket that comes in pieces",
@@ -3160,7 +3160,7 @@ MUTANTS = [
     ),
     Mutant(
         "a mechanism that needs all rows in memory takes more than there is",
-        "rust/python/src/place.rs",
+        "rust/python/src/scratch.rs",
         "{ (free / 2).max(disk::LEAST) } else { free }",
         "{ (free / 2).max(disk::LEAST) } else { u64::MAX }",
         (
@@ -3225,14 +3225,14 @@ MUTANTS = [
     ),
     Mutant(
         "a thread keeps the codes of a table that went to the disk",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "Ok(if is_new { Codes::Void } else { Codes::Kept })",
         "Ok(if is_new { Codes::Kept } else { Codes::Kept })",
         ("cargo:disk",),
     ),
     Mutant(
         "rows stay in memory whatever their rounds take",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "&& builder.fits(self.control, self.later)? {",
         "{",
         ("cargo:disk::tests::fits",),
@@ -3302,7 +3302,7 @@ MUTANTS = [
     ),
     Mutant(
         "the last rows of a thread are lost when the table goes to the disk",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner) {",
         "for part in self.parts.get_mut().unwrap_or_else(PoisonError::into_inner).iter().skip(1) {",
         ("cargo:disk",),
@@ -3337,24 +3337,24 @@ MUTANTS = [
     ),
     Mutant(
         "a table after the first one is emptied early, too",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "|| filling.number == 0 && self.is_sure_to_be_full()",
         "|| self.is_sure_to_be_full()",
-        ("cargo:contributions::refill",),
+        ("cargo:contributions::spilling_builder",),
     ),
     Mutant(
         "an input that may fit goes to the disk early",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "whole * 4 > u128::from(self.most) * 5",
         "whole * 40 > u128::from(self.most) * 5",
-        ("cargo:contributions::refill",),
+        ("cargo:contributions::spilling_builder",),
     ),
     Mutant(
         "scattered rows empty their table early, too",
-        IN_ROWS + "contributions/refill.rs",
+        IN_ROWS + "contributions/spilling_builder.rs",
         "if rows < EARLY * self.control.threads() as u64 || !self.goes_straight() {",
         "if rows < EARLY * self.control.threads() as u64 {",
-        ("cargo:contributions::refill",),
+        ("cargo:contributions::spilling_builder",),
     ),
     Mutant(
         "what a thread adds up for frequent items is lost",
@@ -3606,7 +3606,7 @@ MUTANTS = [
     ),
     Mutant(
         "only the last of joined Parquet files is read",
-        "rust/rows/src/ingest/files/parquet/start.rs",
+        "rust/rows/src/ingest/files/parquet/concatenation_check.rs",
         "    .map(|joined| !joined)",
         "    .map(|_| true)",
         ("tests/counterexamples/test_filter_refuses_what_select_refuses.py",),

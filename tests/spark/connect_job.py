@@ -33,7 +33,7 @@ def main() -> None:
     )
     frame = spark.createDataFrame(table(rows(400, 300))).repartition(4)
     results = {"kind": type(frame).__module__}
-    with _packed.kept(frame) as rows_kept:
+    with _packed.persisted(frame) as rows_kept:
         results["kept"] = rows_kept.storageLevel.useMemory
     results["given back"] = not frame.storageLevel.useMemory
     for mechanism in (dpsel.Sips(), dpsel.Steered(rounds=4)):

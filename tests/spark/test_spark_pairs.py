@@ -40,7 +40,7 @@ def expected(mark: bytes) -> list[bytes]:
 
 
 def test_values_of_users_and_for_the_driver_go_their_ways(spark, values) -> None:
-    with _pairs.kept(_pairs.made(values, Marking(b"x"), spark)) as made:
+    with _pairs.persisted(_pairs.made(values, Marking(b"x"), spark)) as made:
         assert len(_pairs.sent(made, range(5))) == len(_pairs.sent(made, range(9))) == 5
         assert [len(_pairs.sent(made, tasks)) for tasks in (range(2), range(2, 5), range(4, 7))] == [2, 3, 1]
         assert sorted(_pairs.of_users(made).collect()) == expected(b"x")

@@ -5,7 +5,7 @@ use divan::counter::ItemsCount;
 use dpsel_bench::{Kind, Order, THREADS, Table, USERS, control, key, request};
 use dpsel_core::bounding::BoundedContributions;
 use dpsel_core::mechanisms::{MechanismSpec, PolicyGaussian, ReleaseStep, Sips, WeightedGaussian};
-use dpsel_core::rounds::{Calibration, Lowered, Rule, select_rounds};
+use dpsel_core::rounds::{Calibration, Lowered, Rule, run_rounds};
 use dpsel_core::threshold::Noisy;
 use dpsel_exact::noise::Threshold;
 
@@ -28,7 +28,7 @@ fn run<const THREADS: usize>(bencher: divan::Bencher, calibration: &Calibration)
             BoundedContributions::new(table.contributions(&control).unwrap(), bound, &key, &control).unwrap()
         })
         .bench_local_values(|rows| {
-            select_rounds(rows, calibration, (false, Lowered::NOT), &key, &control).unwrap()
+            run_rounds(rows, calibration, (false, Lowered::NOT), &key, &control).unwrap()
         });
 }
 

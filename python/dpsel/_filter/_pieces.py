@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["kept", "labelled", "plain_type"]
+__all__ = ["labelled", "plain_type", "rows_where"]
 
 
-def kept(table: Any, mask: Any) -> Any:
+def rows_where(table: Any, mask: Any) -> Any:
     """Return the rows of a pyarrow table for which the mask is true."""
     import pyarrow as pa
 
     def by_column() -> Any:
-        columns = [_kept(pa, column, mask) for column in table.columns]
+        columns = [_column_where(pa, column, mask) for column in table.columns]
         return pa.Table.from_arrays(columns, schema=table.schema)
 
     return _where_arrow_can(lambda: table.filter(mask), by_column)
@@ -32,7 +32,7 @@ def _where_arrow_can(whole: Callable[[], Any], pieces: Callable[[], Any]) -> Any
         return pieces()
 
 
-def _kept(pa: Any, column: Any, mask: Any) -> Any:
+def _column_where(pa: Any, column: Any, mask: Any) -> Any:
     stays = mask.fill_null(fill_value=False)
     return _where_arrow_can(lambda: column.filter(mask), lambda: _joined(pa, column, stays, None))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._arguments import type_name
 from dpsel._filter._keys import NO_ITEM, RELEASED
 from dpsel._filter._labels import labels_of, no_label, not_released, scalar_of
-from dpsel._filter._pieces import kept, labelled, plain_type
+from dpsel._filter._pieces import labelled, plain_type, rows_where
 from dpsel._filter._plain import of_columns, of_pairs, of_records
 from dpsel._ingest._declared import check_duckdb, check_pandas, check_polars
 from dpsel._ingest._foreign import opened
@@ -250,7 +250,7 @@ def _arrow_rows(keys: Keys, table: Any, columns: list[str], labels: list[Any] | 
 
     mask = pa.array(keys.mask(table.select(columns)))
     if labels is None:
-        return kept(table, mask)
+        return rows_where(table, mask)
     _check_held(keys, table.schema, columns, labels)
     for name, label in zip(columns, labels, strict=True):
         at = table.schema.get_field_index(name)

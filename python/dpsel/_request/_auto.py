@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dpsel._request._fixed import selection_request
 from dpsel._request._given import given
+from dpsel._request._task_requests import selection_request
 from dpsel.accounting import ApproxDP, counts_of_json, rest_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError

@@ -8,9 +8,9 @@ from dpsel import _core_calls
 from dpsel._arguments import as_count, as_flag, as_int, at_least_one
 from dpsel._request._auto import resolve
 from dpsel._request._columns import NamedColumns, levels_of, ngrams_of
-from dpsel._request._fixed import named_columns, selection_request
 from dpsel._request._lists import NO_LISTS, PublicLists
 from dpsel._request._request import Request, as_json
+from dpsel._request._task_requests import named_columns, selection_request
 from dpsel.accounting import Quantile, checked_counts, checked_privacy, checked_rest
 
 if TYPE_CHECKING:

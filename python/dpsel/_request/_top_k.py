@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpsel._arguments import as_flag, as_int, as_int_if_given, elements, type_name, without_missing
 from dpsel._request._auto_top_k import resolve
 from dpsel._request._columns import ngrams_of
-from dpsel._request._fixed import top_k_request
+from dpsel._request._task_requests import top_k_request
 from dpsel.accounting import checked_privacy
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.item_table import ItemTable

@@ -19,7 +19,7 @@ from dpsel.auditing._sequential import Evidence, Side, largest_refuted
 from dpsel.auditing._tables import KINDS, converter
 from dpsel.auditing._witness import witness_of
 from dpsel.exceptions import InvalidParameterError
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -168,8 +168,8 @@ def _candidates(subject: Subject, plan: Plan) -> tuple[list[Pair], Levels, list[
     padded = [replace(pair, padding=plan.padding) for pair in found if pair.width <= width]
     if not padded:
         raise InvalidParameterError(
-            f"no tables to try have {counted(plan.domain or 0, 'item')} or fewer with these neighbours; give "
-            "a larger domain"
+            f"no tables to try have {quantity(plan.domain or 0, 'item')} or fewer with these neighbours; "
+            "give a larger domain"
         )
     return padded, main, left_out
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP, Counts
-from dpsel.auditing._counted import on_items_with_numbers, on_numbers
 from dpsel.auditing._exact import worst_of_selection
+from dpsel.auditing._number_attacks import on_items_with_numbers, on_numbers
 from dpsel.auditing._published_scores import worst_of_scored
 from dpsel.auditing._scored import is_scored
-from dpsel.auditing._shown import claim_of, exact, sampled
+from dpsel.auditing._verdicts import claim_of, exact, sampled
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import CountGaussian, CountLaplace, MatchingOr, Steered
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from dpsel import _core_calls
 from dpsel._request import selection_request
 from dpsel.mechanisms import GreedyFrequency
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,9 +143,9 @@ def _novel(request: str, size: int, moved: float) -> tuple[str, Curve]:
 
 def _name(size: int, novel: int, level: int) -> str:
     if novel == size:
-        return f"{counted(size, 'item')} of nobody else"
+        return f"{quantity(size, 'item')} of nobody else"
     own = f", {novel} of nobody else" if novel else ""
-    return f"{counted(size, 'item')} of {counted(level, 'other')}{own}"
+    return f"{quantity(size, 'item')} of {quantity(level, 'other')}{own}"
 
 
 def _delta_of(

@@ -8,7 +8,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Final
 
 from dpsel.auditing._tables import Pair
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def family(bound: int, levels: Levels, kind: Kind = "int", *, whole: bool = True
 
 
 def _items(number: int) -> str:
-    return "an item" if number == 1 else counted(number, "item")
+    return "an item" if number == 1 else quantity(number, "item")
 
 
 def _novel(bound: int) -> Iterator[Pair]:
@@ -84,11 +84,11 @@ def _boundary(bound: int, levels: Levels) -> Iterator[Pair]:
     sizes = [size for size in dict.fromkeys(min(bound, most) for most in (_MOST_OWN, 3, 2)) if size > 1]
     alone, full = levels.around(full=False), levels.around(full=True)
     for place, level in enumerate(alone):
-        yield Pair(f"an item of {counted(level, 'other')}", ((level, (0,)),), (0,))
+        yield Pair(f"an item of {quantity(level, 'other')}", ((level, (0,)),), (0,))
         for own in sizes:
             mine = tuple(range(own))
             if own == levels.size and place < len(full):
-                name = f"{own} items of the same {counted(full[place], 'other')}"
+                name = f"{own} items of the same {quantity(full[place], 'other')}"
                 yield Pair(name, ((full[place], mine),), mine)
             yield _each(level, own)
             if place == 0:
@@ -99,7 +99,7 @@ def _boundary(bound: int, levels: Levels) -> Iterator[Pair]:
 
 def _each(level: int, own: int) -> Pair:
     groups = tuple((level, (item,)) for item in range(own))
-    return Pair(f"{own} items of {counted(level, 'other')} each", groups, tuple(range(own)))
+    return Pair(f"{own} items of {quantity(level, 'other')} each", groups, tuple(range(own)))
 
 
 def _mixed(own: int, levels: Levels) -> Iterator[Pair]:
@@ -108,7 +108,9 @@ def _mixed(own: int, levels: Levels) -> Iterator[Pair]:
     level = levels.around(full=False)[0]
     half = mine[: own // 2]
     groups = tuple((level, (item,)) for item in half)
-    yield Pair(f"{_items(len(half))} of {counted(level, 'other')}, {own - len(half)} of nobody", groups, mine)
+    yield Pair(
+        f"{_items(len(half))} of {quantity(level, 'other')}, {own - len(half)} of nobody", groups, mine
+    )
 
 
 def _several(bound: int, levels: Levels) -> Iterator[Pair]:
@@ -116,19 +118,19 @@ def _several(bound: int, levels: Levels) -> Iterator[Pair]:
     near = levels.around(full=False)
     for level in near[:3]:
         yield Pair(
-            f"an item of {counted(level, 'other')} beside an equal one", ((level, (0,)), (level, (1,))), (0,)
+            f"an item of {quantity(level, 'other')} beside an equal one", ((level, (0,)), (level, (1,))), (0,)
         )
     for number, levels_of in ((12, near[:2]), *((number, near[:1]) for number in _MANY_EQUAL)):
         for level in levels_of:
             groups = tuple((level, (item,)) for item in range(number))
-            yield Pair(f"an item of {counted(level, 'other')} beside {number - 1} equal ones", groups, (0,))
+            yield Pair(f"an item of {quantity(level, 'other')} beside {number - 1} equal ones", groups, (0,))
     if bound > 1:
         level, own = near[0], min(bound, _MOST_OWN)
         groups = tuple((level, (item,)) for item in range(own + 1))
-        yield Pair(f"{own} of {own + 1} items of {counted(level, 'other')} each", groups, tuple(range(own)))
+        yield Pair(f"{own} of {own + 1} items of {quantity(level, 'other')} each", groups, tuple(range(own)))
         # The others show a noise that all items share, so that those of the user tell what is left.
         groups = tuple((level, (item,)) for item in range(own + _MANY_EQUAL[0]))
-        name = f"{own} items of {counted(level, 'other')} each beside {_MANY_EQUAL[0]} equal ones"
+        name = f"{own} items of {quantity(level, 'other')} each beside {_MANY_EQUAL[0]} equal ones"
         yield Pair(name, groups, tuple(range(own)))
     low, middle = near[0], near[0] + 1
     yield Pair(f"items of {low} and {middle} others", ((low, (0,)), (middle, (1,))), (0,))
@@ -140,7 +142,7 @@ def _ranked(bound: int, levels: Levels) -> Iterator[Pair]:
     for level in dict.fromkeys((high, 3 * high, levels.alone[2] + 2)):
         for other in (level, level + 1):
             two = ((level, (0,)), (other, (1,)))
-            yield Pair(f"an item of {counted(level, 'other')} beside one of {other}", two, (0,))
+            yield Pair(f"an item of {quantity(level, 'other')} beside one of {other}", two, (0,))
     # A user of many items, whose numbers come out: shares of a budget that are too large add up.
     yield from (_each(high, own) for own in dict.fromkeys((bound, 3 * bound // 4, bound // 2)) if own > 3)  # noqa: PLR2004
     if bound > 1:
@@ -149,23 +151,23 @@ def _ranked(bound: int, levels: Levels) -> Iterator[Pair]:
     for level in (1, 4):
         groups = tuple((level, (item,)) for item in range(4))
         own = min(bound, 3)
-        yield Pair(f"{own} of 4 items of {counted(level, 'other')} each", groups, tuple(range(own)))
+        yield Pair(f"{own} of 4 items of {quantity(level, 'other')} each", groups, tuple(range(own)))
 
 
 def _bounded(bound: int, levels: Levels) -> Iterator[Pair]:
     """Users with more rows or items than the limit."""
     low, middle, _ = levels.alone
     for level in dict.fromkeys((max(1, low - 1), max(1, middle - 1), max(1, middle // 2))):
-        yield Pair(f"an item of {counted(level, 'other')} in 9 rows", ((level, (0,)),), (0,) * 9)
+        yield Pair(f"an item of {quantity(level, 'other')} in 9 rows", ((level, (0,)),), (0,) * 9)
         own = tuple(range(min(4 * bound, 4 * _MOST_OWN)))
         groups = tuple((level, (item,)) for item in own)
-        yield Pair(f"{len(own)} items of {counted(level, 'other')} each, above the limit", groups, own)
+        yield Pair(f"{len(own)} items of {quantity(level, 'other')} each, above the limit", groups, own)
     level = max(1, middle - 1)
     yield replace(
-        Pair(f"an item of {counted(level, 'other')} in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)),
+        Pair(f"an item of {quantity(level, 'other')} in mixed rows", ((level, (0, 1)),), (0, 1, 0, 1)),
         place="mixed",
     )
-    yield Pair(f"an item of {counted(level, 'other')} with repeated rows", ((level, (0, 0, 1)),), (0,))
+    yield Pair(f"an item of {quantity(level, 'other')} with repeated rows", ((level, (0, 0, 1)),), (0,))
     groups = tuple((2 * levels.alone[2] + 6, (item,)) for item in range(6))
     long = Pair(
         f"6 items of {groups[0][0]} others; the user has another in {_LONG} rows",
@@ -185,7 +187,7 @@ def _tipped(bound: int, levels: Levels) -> Iterator[Pair]:
     for level in dict.fromkeys((2 * levels.alone[2] + 6, levels.alone[1])):
         mine = tuple(range(min(bound, 4 * _MOST_OWN) + 1))
         for own in (mine[-1], 0):
-            name = f"{len(mine)} items of the same {counted(level, 'other')}, one more than the limit"
+            name = f"{len(mine)} items of the same {quantity(level, 'other')}, one more than the limit"
             yield Pair(f"{name}; the user has item {own}", ((level, mine),), (own,))
 
 
@@ -197,9 +199,9 @@ def _moving_others(bound: int, levels: Levels) -> Iterator[Pair]:
         groups = tuple((level, (item,)) for item in range(6))
         for own in dict.fromkeys((bound, 4 * bound)):
             mine = tuple(range(6, 6 + min(own, 4 * _MOST_OWN)))
-            yield Pair(f"6 items of {counted(level, 'other')}; the user has {len(mine)} more", groups, mine)
-        yield Pair(f"6 items of {counted(level, 'other')}; the user has all", groups, tuple(range(6)))
-        yield Pair(f"6 items of {counted(level, 'other')}; the user has one in 9 rows", groups, (0,) * 9)
+            yield Pair(f"6 items of {quantity(level, 'other')}; the user has {len(mine)} more", groups, mine)
+        yield Pair(f"6 items of {quantity(level, 'other')}; the user has all", groups, tuple(range(6)))
+        yield Pair(f"6 items of {quantity(level, 'other')}; the user has one in 9 rows", groups, (0,) * 9)
 
 
 def _crowds(levels: Levels) -> Iterator[Pair]:

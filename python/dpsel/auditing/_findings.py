@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dpsel import _core_calls
 from dpsel._arguments import as_number
-from dpsel._tables import Face, Shown, text_table
+from dpsel._tables import Display, Displayed, text_table
 from dpsel.auditing._witness import Witness  # noqa: TC001 - part of the annotations of a dataclass
 from dpsel.exceptions import InvalidParameterError
 from dpsel.outputs import checked_output
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     import os
@@ -83,7 +83,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class AuditReport(Shown):
+class AuditReport(Displayed):
     """All findings of an audit; prints as a table.
 
     Args:
@@ -124,11 +124,11 @@ class AuditReport(Shown):
 
     def __repr__(self) -> str:
         """Return one line."""
-        return f"<dpsel.AuditReport: {counted(len(self.findings), 'finding')}, {self._summary()}>"
+        return f"<dpsel.AuditReport: {quantity(len(self.findings), 'finding')}, {self._summary()}>"
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         head, body = self._table()
-        return Face(head=head, rows=body, below=[self._summary()])
+        return Display(head=head, rows=body, below=[self._summary()])
 
     def _details(self) -> list[str]:
         """Return the witness of each refuted function, what was looked at where a claim stands, and notes."""
@@ -155,7 +155,7 @@ class AuditReport(Shown):
 
 
 def _row(finding: Finding) -> list[str]:
-    law = "exact" if finding.method == "exact" else counted(finding.samples, "sample")
+    law = "exact" if finding.method == "exact" else quantity(finding.samples, "sample")
     numbers: list[Any] = [finding.claimed_epsilon, finding.epsilon, finding.claimed_delta, finding.delta]
     shown = [f"{number:.4g}" for number in numbers]
     if finding.measure == "rho":

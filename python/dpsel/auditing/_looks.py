@@ -16,7 +16,7 @@ from dpsel.accounting import ApproxDP, Quantile
 from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._events import Samples
 from dpsel.auditing._search import Claim, falsify
-from dpsel.auditing._shown import sampled
+from dpsel.auditing._verdicts import sampled
 from dpsel.mechanisms import CountGaussian, MatchingOr
 from dpsel.mechanisms._matching_or import SHORT
 from dpsel.selection import select_partitions

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import TYPE_CHECKING, TypeAlias
 
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from random import Random
@@ -68,7 +68,7 @@ def crafted(bound: int, levels: list[int]) -> list[Neighbours]:
     """
     most = tuple(range(bound))
     tables = [
-        Neighbours(f"{counted(len(set(t)), 'item')} of nobody else", (), t)
+        Neighbours(f"{quantity(len(set(t)), 'item')} of nobody else", (), t)
         for t in dict.fromkeys((most, (0,)))
     ]
     tables += [
@@ -76,14 +76,14 @@ def crafted(bound: int, levels: list[int]) -> list[Neighbours]:
         Neighbours("more items of nobody else than the limit", (), tuple(range(4 * bound))),
     ]
     for level in levels:
-        tables.append(Neighbours(f"an item of {counted(level, 'other')}", ((level, (0,)),), (0,)))
+        tables.append(Neighbours(f"an item of {quantity(level, 'other')}", ((level, (0,)),), (0,)))
         if bound > 1:
             half = most[bound // 2 :]
             tables += [
-                Neighbours(f"{bound} items of {counted(level, 'other')} each", ((level, most),), most),
-                Neighbours(f"items of {counted(level, 'other')} and of nobody", ((level, half),), most),
+                Neighbours(f"{bound} items of {quantity(level, 'other')} each", ((level, most),), most),
+                Neighbours(f"items of {quantity(level, 'other')} and of nobody", ((level, half),), most),
                 Neighbours(
-                    f"a full item of {counted(level, 'other')} with more", ((level, (0, 0, 1)),), (0,)
+                    f"a full item of {quantity(level, 'other')} with more", ((level, (0, 0, 1)),), (0,)
                 ),
             ]
     return tables

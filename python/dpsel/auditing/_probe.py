@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from dpsel.auditing._families import Levels
 from dpsel.auditing._tables import Pair
 from dpsel.exceptions import InvalidParameterError
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +85,7 @@ def jumps_of(subject: Subject, levels: Levels, kind: Kind, padding: int) -> list
 
     def tables(users: int) -> Pair:
         groups = ((certain, (0,)), (users, (1,)), (certain, (2,)))
-        name = f"an item of {counted(users, 'other')} between two of {certain}"
+        name = f"an item of {quantity(users, 'other')} between two of {certain}"
         return Pair(name, groups, (1,), kind=kind, padding=padding)
 
     if subject.domain is not None and tables(1).width > subject.domain:

@@ -21,8 +21,8 @@ from dpsel.auditing._sampling import SelectSampler
 from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Effort, falsify
-from dpsel.auditing._shown import claim_of, exact, sampled
 from dpsel.auditing._top_k_run import audit_top_k
+from dpsel.auditing._verdicts import claim_of, exact, sampled
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import MatchingOr
 from dpsel.mechanisms._base import kept_items

@@ -16,9 +16,9 @@ from dpsel.auditing._bounds import JointCounts
 from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon, scored
-from dpsel.auditing._search import Claim, Shown
+from dpsel.auditing._search import Claim, LowerBounds
 from dpsel.mechanisms._base import kept_items
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Attack:
     tables: tuple[tuple[Neighbours, float], ...]
     rounds: Scored
 
-    def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> Shown:
+    def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> LowerBounds:
         """Return the largest lower bounds, too large with a chance of ``alpha`` at most.
 
         Tests pass the keys of all calls.
@@ -73,13 +73,13 @@ class Attack:
         first = max(shown, key=lambda found: (found.refutes(self.claim), found.delta, found.epsilon))
         return replace(first, epsilon=max(found.epsilon for found in shown))
 
-    def _test(self, sampler: ScoreSampler, tables: Neighbours, rows: int, alpha: float) -> Shown:
+    def _test(self, sampler: ScoreSampler, tables: Neighbours, rows: int, alpha: float) -> LowerBounds:
         """Choose events on a quarter of the rows, and count them on the others."""
         epsilon, delta = self.claim.epsilon, self.claim.delta
         first = sampler.draw(tables, rows // 4)
         for_delta, for_epsilon = choose(first, first, epsilon, delta)
         fresh = sampler.draw(tables, rows - rows // 4)
-        return Shown(
+        return LowerBounds(
             tables,
             epsilon=JointCounts(*astuple(for_epsilon.count(fresh))).least_epsilon(delta, alpha),
             delta=JointCounts(*astuple(for_delta.count(fresh))).least_delta(epsilon, alpha),
@@ -134,7 +134,7 @@ def _shared(level: int, number: int) -> Neighbours:
     items = tuple(range(number))
     of_whom = "score of an item" if number == 1 else f"scores of {number} items"
     return Neighbours(
-        f"the {of_whom} of {counted(level, 'other')}", tuple((level, (item,)) for item in items), items
+        f"the {of_whom} of {quantity(level, 'other')}", tuple((level, (item,)) for item in items), items
     )
 
 
@@ -147,7 +147,7 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     independent copies of a score that is moved by the cap, for which the bounds hold.
     """
     fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
-    name = f"the score of an item of {counted(fewest, 'other')}, and a user of {counted(bound, 'item')}"
+    name = f"the score of an item of {quantity(fewest, 'other')}, and a user of {quantity(bound, 'item')}"
     return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from dpsel.auditing._sampling import Sampler
 
-__all__ = ["Claim", "Effort", "Shown", "falsify"]
+__all__ = ["Claim", "Effort", "LowerBounds", "falsify"]
 
 Tables = TypeVar("Tables")
 
@@ -48,7 +48,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LowerBounds:
     """Lower bounds on one pair of tables."""
 
     tables: Any
@@ -70,7 +70,7 @@ def falsify(
     alpha: float,
     vary: Callable[[Tables, Random], Tables] | None = None,
     random: Random,
-) -> Shown:
+) -> LowerBounds:
     """Return the largest lower bounds that were found; too large with a chance of ``alpha`` at most.
 
     Each tested pair of tables has two events, one for delta and one for epsilon, so ``alpha`` is divided
@@ -117,11 +117,11 @@ def _worst(seen: list[_Look], number: int) -> list[_Look]:
     return list({id(each): each for each in turns}.values())[:number]
 
 
-def _test(sampler: Sampler, tables: Any, claim: Claim, cost: int, alpha: float) -> Shown:
+def _test(sampler: Sampler, tables: Any, claim: Claim, cost: int, alpha: float) -> LowerBounds:
     fitted, weighed = (sampler.draw(tables, cost // 4) for _ in range(2))
     for_delta, for_epsilon = choose(fitted, weighed, claim.epsilon, claim.delta, alpha=alpha)
     fresh = sampler.draw(tables, cost)
-    return Shown(
+    return LowerBounds(
         tables,
         epsilon=for_epsilon.count(fresh).least_epsilon(claim.delta, alpha),
         delta=for_delta.count(fresh).least_delta(claim.epsilon, alpha),

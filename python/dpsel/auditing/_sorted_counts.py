@@ -12,14 +12,14 @@ from dpsel import _core_calls
 from dpsel._request import selection_request, top_k_request
 from dpsel.accounting import Counts
 from dpsel.accounting._privacy import uncharged
-from dpsel.auditing._counted import LEVELS, CountedSampler, CountedTables, NumberAttack
 from dpsel.auditing._exact import TOLERANCE, Needed, epsilon_for, excess
 from dpsel.auditing._neighbours import Neighbours
+from dpsel.auditing._number_attacks import LEVELS, CountedSampler, CountedTables, NumberAttack
 from dpsel.auditing._published_scores import Published, levels_of
 from dpsel.auditing._scored import rounds_of
 from dpsel.auditing._search import Claim
 from dpsel.mechanisms import SelectAndCount, Steered
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 from dpsel.top_k import select_top_k
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ def on_sorted_counts(mechanism: SelectAndCount, privacy: ApproxDP) -> NumberAtta
     request = selection_request(privacy, 1, Steered(), counts=counts).json
     needed = _core_calls.users_needed(request, 1, list(LEVELS))
     levels = sorted({max(1, users - 1) for users in needed if users is not None})
-    shared = [Neighbours(f"an item of {counted(level, 'other')}", ((level, (0,)),), (0,)) for level in levels]
+    shared = [
+        Neighbours(f"an item of {quantity(level, 'other')}", ((level, (0,)),), (0,)) for level in levels
+    ]
     pairs = [*shared, Neighbours("an item of nobody else", (), (0,))]
     tables = tuple(CountedTables(each, 0) for each in pairs)
     return NumberAttack(sampler, Claim(privacy.epsilon, privacy.delta), tables)

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpsel.exceptions import InvalidParameterError
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,4 +186,4 @@ def _some(random: Random, width: int, bound: int) -> Items:
 
 def _described(pair: Pair) -> str:
     others = sum(users for users, _ in pair.groups)
-    return f"a user of {counted(len(pair.added), 'row')} among {counted(others, 'other')}"
+    return f"a user of {quantity(len(pair.added), 'row')} among {quantity(others, 'other')}"

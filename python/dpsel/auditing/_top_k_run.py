@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel.accounting import ApproxDP, PureDP
 from dpsel.auditing import _cases
 from dpsel.auditing._counts_run import CLEAR
-from dpsel.auditing._discovered import worst_of_both, worst_of_discovery, worst_of_picks
+from dpsel.auditing._discovery_law import worst_of_both, worst_of_discovery, worst_of_picks
 from dpsel.auditing._neighbours import crafted
 from dpsel.auditing._sampling import CountSampler, DiscoverSampler, TopKSampler
 from dpsel.auditing._search import falsify
-from dpsel.auditing._shown import claim_of, exact, exact_top_k, sampled
 from dpsel.auditing._sorted_counts import on_sorted_counts, worst_of_sorted_counts
 from dpsel.auditing._top_k import K, worst_of_swaps, worst_of_top_k
+from dpsel.auditing._verdicts import claim_of, exact, exact_top_k, sampled
 from dpsel.mechanisms import SelectAndCount
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpsel.auditing._cases import Case
     from dpsel.auditing._findings import Finding
     from dpsel.auditing._sampling import Sampler
-    from dpsel.auditing._search import Claim, Effort, Shown
+    from dpsel.auditing._search import Claim, Effort, LowerBounds
 
 __all__ = ["audit_top_k"]
 
@@ -117,5 +117,5 @@ def _of_sorted_counts(
     yield sampled(case.name, attack.claim, attack.run(rows, alpha))
 
 
-def _draws(sampler: Sampler, tables: list[Any], claim: Claim, effort: Effort, alpha: float) -> Shown:
+def _draws(sampler: Sampler, tables: list[Any], claim: Claim, effort: Effort, alpha: float) -> LowerBounds:
     return falsify(sampler, tables, claim, effort, alpha=alpha, random=Random(_SEED))  # noqa: S311 - not noise

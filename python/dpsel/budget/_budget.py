@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from dpsel._arguments import as_int
-from dpsel._tables import Face, Shown
+from dpsel._tables import Display, Displayed
 from dpsel.accounting import PureDP, checked_privacy
 from dpsel.accounting._amounts import numbers
 from dpsel.accounting._cost import Cost, as_cost, checked_neighbours
+from dpsel.budget._display import display_of, latest
 from dpsel.budget._dp_accounting import accounted
-from dpsel.budget._face import face_of, latest
 from dpsel.budget._label import checked_label
 from dpsel.budget._payment import Payment, Pledge, refuse_paid, stamped, unpaid
 from dpsel.budget._process import OfOneProcess
@@ -45,7 +45,7 @@ class Spent:
     report: Report | None = None
 
 
-class Budget(OfOneProcess, Shown, Generic[Kind]):
+class Budget(OfOneProcess, Displayed, Generic[Kind]):
     """A total guarantee for several releases of the same users.
 
     Epsilons and deltas add up (basic composition: Dwork and Roth, 2014, Theorem 3.16); so do rhos, and deltas
@@ -305,20 +305,20 @@ class Budget(OfOneProcess, Shown, Generic[Kind]):
             entries = tuple(self._entries)
         return accounted(entries)
 
-    def _seen(self) -> Face:
+    def _seen(self) -> Display:
         """Return what is shown, while others are kept from it."""
-        return face_of(self._entries, self._sums.total, self._sums.in_words())
+        return display_of(self._entries, self._sums.total, self._sums.in_words())
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         try:
             with self._turn():
                 return self._seen()
         except BudgetExceededError:
             # The copy of another process.
-            return Face([repr(self)])
+            return Display([repr(self)])
 
     def _repr_html_(self) -> str:
-        return latest(self._face()).html()
+        return latest(self._display()).html()
 
     def __repr__(self) -> str:
         """Total, remaining and number of entries."""

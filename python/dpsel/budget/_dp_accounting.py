@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_number
-from dpsel._tables import Face, Shown
+from dpsel._tables import Display, Displayed
 from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import InvalidParameterError
 
@@ -29,7 +29,7 @@ _SLACK: Final = Fraction(1, 10**18)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Accounted(Shown):
+class Accounted(Displayed):
     """What a budget spent, for the accountants of ``dp_accounting``.
 
     With probability at least 1 - ``delta`` all releases together are no worse than ``event``. So if ``event``
@@ -50,8 +50,8 @@ class Accounted(Shown):
     _losses: Any
     _rest: float
 
-    def _face(self) -> Face:
-        return Face([repr(self)])
+    def _display(self) -> Display:
+        return Display([repr(self)])
 
     def __repr__(self) -> str:
         """One line: how many events, and the delta beside them."""

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 from dpsel._arguments import as_name_of_file
 from dpsel._core_calls import create_text
 from dpsel.budget._budget import Budget
-from dpsel.budget._face import face_of, page_of
+from dpsel.budget._display import display_of, page_of
 from dpsel.budget._file import absolute, append, locked
 from dpsel.budget._lines import as_decimals, canonical, cost_of_json, cost_to_json, hash_of
 from dpsel.budget._payment import Payment
@@ -23,7 +23,7 @@ from dpsel.quoting import quoted_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpsel._tables import Face
+    from dpsel._tables import Display
     from dpsel.accounting import Neighbours, Privacy
     from dpsel.release import Report
 
@@ -280,14 +280,14 @@ class Ledger(Budget[Kind]):
             "which does not know all that was spent; restore it, or open it as it is: dpsel.Ledger(path)"
         )
 
-    def _seen(self) -> Face:
-        return face_of(self._entries, self._sums.total, self._sums.in_words(), self._times)
+    def _seen(self) -> Display:
+        return display_of(self._entries, self._sums.total, self._sums.in_words(), self._times)
 
     def to_html(self) -> str:
         """Return a page that needs no other file, with all entries."""
         with self._turn():
-            face, head = self._seen(), self._head
-        return page_of(face, head)
+            display, head = self._seen(), self._head
+        return page_of(display, head)
 
     def __repr__(self) -> str:
         """File, total and remaining."""

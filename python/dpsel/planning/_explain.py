@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._arguments import type_name
 from dpsel._request import request_of_selection
-from dpsel._tables import Face, Tabular
+from dpsel._tables import Display, Tabular
 from dpsel.accounting._counts import counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
@@ -135,13 +135,13 @@ class Explanation(Tabular):
         ]
         return head, body
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         about = (
             "an item comes out with 95 % if so many users hold it (from public numbers alone; the data was "
             "not looked at):"
         )
         head, body = self._table()
-        return Face([about], head, body, [_SMALLER])
+        return Display([about], head, body, [_SMALLER])
 
 
 def _shown(users: int | None) -> str:

@@ -10,13 +10,13 @@ from dpsel import _core_calls
 from dpsel._arguments import as_int, at_least_one, elements, several
 from dpsel._plot import Curve, draw
 from dpsel._request import request_of_selection
-from dpsel._tables import Face, Tabular
+from dpsel._tables import Display, Tabular
 from dpsel.accounting import Quantile, checked_privacy
 from dpsel.mechanisms._base import kept_items, planned
 from dpsel.mechanisms._matching_or import SHORT, MatchingOr
-from dpsel.planning._kept import Holders
+from dpsel.planning._holders import Holders
 from dpsel.release._look import look_half_width
-from dpsel.release._wording import counted, counted_column, readable
+from dpsel.release._wording import counted_column, quantity, readable
 
 if TYPE_CHECKING:
     import os
@@ -195,7 +195,7 @@ class Plan(Tabular):
         """Return the rows as JSON text."""
         return json.dumps({"privacy": self.privacy.to_json(), "rows": self._rows}, indent=2)
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         looking = [row for row in self._rows if "look_epsilon" in row]
         looks = dict.fromkeys((row["look_epsilon"], row["look_half_width"]) for row in looking)
         lines = [
@@ -210,7 +210,7 @@ class Plan(Tabular):
             for epsilon, half_width in looks
         ]
         head, body = self._table()
-        return Face(head=head, rows=body, below=lines)
+        return Display(head=head, rows=body, below=lines)
 
     def _shares(self) -> dict[float, None]:
         """Return the parts of epsilon of looks that choose a mechanism, each once."""
@@ -233,7 +233,7 @@ class Plan(Tabular):
         curves = (
             Curve(
                 *self.keep_curve(index),
-                f"{row['mechanism']}, at most {counted(row['max_items_per_user'], 'item')}"
+                f"{row['mechanism']}, at most {quantity(row['max_items_per_user'], 'item')}"
                 + (f", users of {row['items_per_user']:,}" if self.typical else ""),
             )
             for index, row in enumerate(self._rows)

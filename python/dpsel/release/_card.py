@@ -16,13 +16,13 @@ from dpsel.release._look import limit_within
 from dpsel.release._rest import rest_lines
 from dpsel.release._wording import (
     chosen_mechanism,
-    counted,
     describe_limit,
     describe_mechanism,
     found_lists,
     items_kept,
     mechanism_as_code,
     notation,
+    quantity,
 )
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Card:
         columns = request.get("columns")
         named = "user" if columns is None else columns["user"]
         user = named if isinstance(named, str) else " and ".join(named)
-        listed = "" if self.items is None else f"The list has {counted(self.items, 'item')}. "
+        listed = "" if self.items is None else f"The list has {quantity(self.items, 'item')}. "
         return (
             f"<p>{listed}Nobody can tell from the list whether any one <b>{html.escape(user)}</b> "
             f"{neighbours}, beyond what the next section allows. Everything that the list was made from is "
@@ -212,7 +212,7 @@ class Card:
             lines.append(("Users per item", f"never fewer than {least:,}{apart}"))
         for name, text in (("public_items", "Come out anyway"), ("exclude", "Left out")):
             if (listed := request.get(name)) is not None:
-                lines.append((text, f"{counted(listed['items'], 'item')} of a public list"))
+                lines.append((text, f"{quantity(listed['items'], 'item')} of a public list"))
         if (counts := report.counts) is not None:
             told = f"noise of standard deviation {counts['scale']:.4g}, within {counts['half_width']:.4g}"
             told += f" with 95 %; {describe_limit(counts)}; in the same guarantee"

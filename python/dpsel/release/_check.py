@@ -9,10 +9,10 @@ from typing import Final, Protocol
 from dpsel import _core_calls
 from dpsel._arguments import type_name
 from dpsel._request import _auto, _auto_top_k
-from dpsel._tables import Face, Shown
+from dpsel._tables import Display, Displayed
 from dpsel.exceptions import InvalidParameterError
 from dpsel.release._report import Report
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 __all__ = ["CheckResult", "check"]
 
@@ -24,7 +24,7 @@ _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class CheckResult(Shown):
+class CheckResult(Displayed):
     """The result of a check: whether a report holds, and the reason if it does not.
 
     The reason has a line for each difference: what is about the whole report, then the first three others.
@@ -40,13 +40,13 @@ class CheckResult(Shown):
     reason: str
     differences: tuple[str, ...] = ()
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         first, *others = self.reason.split("\n")
-        return Face([f"{'ok' if self.ok else 'FAILED'}: {first}", *(f"  {line}" for line in others)])
+        return Display([f"{'ok' if self.ok else 'FAILED'}: {first}", *(f"  {line}" for line in others)])
 
     def __repr__(self) -> str:
         """One line: whether it holds, and how much differs."""
-        told = "ok" if self.ok else f"FAILED, {counted(len(self.differences), 'difference')}"
+        told = "ok" if self.ok else f"FAILED, {quantity(len(self.differences), 'difference')}"
         return f"<dpsel.CheckResult: {told}>"
 
 

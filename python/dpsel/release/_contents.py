@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import as_flag, at_least_one
 from dpsel._request import columns_of
-from dpsel._tables import Shown
+from dpsel._tables import Displayed
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["Contents"]
 BESIDE = frozenset({"level", "weight", "users", "rows", "public", "rank", "count"})
 
 
-class Contents(Shown):
+class Contents(Displayed):
     """What a release of rows can do with its items."""
 
     __slots__ = ()
@@ -191,7 +191,7 @@ class Contents(Shown):
             InvalidParameterError: If the release has no noisy numbers (``counts=``) or weights.
             ImportError: If matplotlib is not installed (``pip install 'dpsel[plot]'``).
         """
-        from dpsel.release._draw import plot_release
+        from dpsel.release._plot import plot_release
 
         number = at_least_one("most", most)
         return plot_release(self.report, self._numbers(), self._values(), number, path, ax)

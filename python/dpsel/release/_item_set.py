@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
-from dpsel._tables import Face, Shown, first_rows
+from dpsel._tables import Display, Displayed, first_rows
 from dpsel.accounting import Cost
 from dpsel.exceptions import InvalidParameterError, SchemaError
-from dpsel.release._wording import counted, notation
+from dpsel.release._wording import notation, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ItemSet"]
 
 
-class ItemSet(Shown):
+class ItemSet(Displayed):
     """Items of one or several releases, with the reports of all of them.
 
     It is what ``&``, ``|`` and ``-`` make of a release and of another one, or of a public list. Whatever is
@@ -141,15 +141,15 @@ class ItemSet(Shown):
     def _of(self, keys: list[Any], other: ItemSet) -> ItemSet:
         return ItemSet([self._items[key] for key in keys], self.reports + other.reports)
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         return first_rows([str(self)], {"item": list(self)})
 
     def __str__(self) -> str:
         """What it is, for a person."""
         guarantees = " and ".join(notation(report["request"]["privacy"]) for report in self.reports)
         together = "; the costs add up if the users are the same" if len(self.reports) > 1 else ""
-        sources = counted(len(self.reports), "release")
-        return f"{counted(len(self), 'item')} from {sources}: {guarantees}{together}"
+        sources = quantity(len(self.reports), "release")
+        return f"{quantity(len(self), 'item')} from {sources}: {guarantees}{together}"
 
     def __repr__(self) -> str:
         """One line."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
-from dpsel._tables import Face, Shown, one_line
+from dpsel._tables import Display, Displayed, one_line
 from dpsel.accounting import Cost
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import FileError, InvalidParameterError, MissingFileError, ReportError
@@ -45,7 +45,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-class Report(Shown, Mapping[str, Any]):
+class Report(Displayed, Mapping[str, Any]):
     """The request and its calibration: parameters, noise scales, thresholds, guarantee.
 
     It prints as a summary, and ``to_json()`` has all of it. It is a read-only mapping in the shape of that
@@ -260,11 +260,11 @@ class Report(Shown, Mapping[str, Any]):
         """Return the number of fields."""
         return len(self._data)
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         try:
-            return Face(summary(self, self.cost if self.has_guarantee else None))
+            return Display(summary(self, self.cost if self.has_guarantee else None))
         except Exception:  # noqa: BLE001 - whatever a report that was changed leads to
-            return Face(["parts of this report do not agree, and dpsel.check(report) tells more"])
+            return Display(["parts of this report do not agree, and dpsel.check(report) tells more"])
 
     def __repr__(self) -> str:
         """Mechanism and guarantee."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from dpsel._tables import Face
+from dpsel._tables import Display
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_items
 from dpsel.release._report import Report
 from dpsel.release._summary import selection_lines, selector, stamp
-from dpsel.release._wording import counted, counted_column, describe
+from dpsel.release._wording import counted_column, describe, quantity
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -276,21 +276,21 @@ class Release(Contents, Generic[ItemsT]):
         return len(self._table)
 
     def _lines(self) -> list[str]:
-        made = f"{stamp(self.report)}{counted(len(self), 'item')} released by {selector(self.report)}"
+        made = f"{stamp(self.report)}{quantity(len(self), 'item')} released by {selector(self.report)}"
         return [made, *selection_lines(self.report), *([] if len(self) else no_items(self.report))]
 
     def __str__(self) -> str:
         """Three lines for a person, one for counts, and if there are no items what that can mean."""
-        return Face(self._lines()).text()
+        return Display(self._lines()).text()
 
-    def _face(self) -> Face:
-        return self._table.face(self._lines())
+    def _display(self) -> Display:
+        return self._table.display(self._lines())
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
         why = "" if len(self) else " (print it for reasons)"
-        return f"<dpsel.Release: {counted(len(self), 'item')}{why}, {describe(self.report)}{stamp}>"
+        return f"<dpsel.Release: {quantity(len(self), 'item')}{why}, {describe(self.report)}{stamp}>"
 
     def __getstate__(self) -> tuple[ItemTable, str, Restored | None, Report]:
         """Pickle the released items, their declared types and the report only."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Generic
 
-from dpsel._tables import Face, first_rows
+from dpsel._tables import Display, first_rows
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_picks
 from dpsel.release._report import Report
 from dpsel.release._selection import converted
 from dpsel.release._summary import stamp, top_k_lines
-from dpsel.release._wording import counted, describe, describe_mechanism
+from dpsel.release._wording import describe, describe_mechanism, quantity
 from dpsel.typing import ItemsT
 
 if TYPE_CHECKING:
@@ -137,23 +137,25 @@ class TopKRelease(Contents, Generic[ItemsT]):
 
     def _lines(self) -> list[str]:
         cost = self.report.cost
-        made = f"{stamp(self.report)}{counted(len(self), 'item')} picked by {describe_mechanism(self.report)}"
+        made = (
+            f"{stamp(self.report)}{quantity(len(self), 'item')} picked by {describe_mechanism(self.report)}"
+        )
         return [made, *top_k_lines(self.report, cost), *([] if len(self) else no_picks(self.report))]
 
     def __str__(self) -> str:
         """A few lines for a person."""
-        return Face(self._lines()).text()
+        return Display(self._lines()).text()
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         if self._table is not None:
-            return self._table.face(self._lines())
+            return self._table.display(self._lines())
         columns = {"item": self._items or []} | ({} if self._counts is None else {"count": self._counts})
         return first_rows(self._lines(), columns)
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
         stamp = ", insecure_test_key: true" if self.report.is_insecure else ""
-        return f"<dpsel.TopKRelease: {counted(len(self), 'item')}, {describe(self.report)}{stamp}>"
+        return f"<dpsel.TopKRelease: {quantity(len(self), 'item')}, {describe(self.report)}{stamp}>"
 
     def __getstate__(self) -> tuple[Any, ...]:
         """Pickle the answer and the report only."""

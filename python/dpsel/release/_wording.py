@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = [
     "as_it_ran",
     "chosen_mechanism",
-    "counted",
     "counted_column",
     "describe",
     "describe_guarantee",
@@ -27,6 +26,7 @@ __all__ = [
     "mechanism_as_code",
     "notation",
     "numbers_of",
+    "quantity",
     "readable",
     "rounds_of",
 ]
@@ -127,7 +127,7 @@ def describe_limit(counts: Mapping[str, Any]) -> str:
     items = f"{counts['max_counted_items']:,}"
     if counts["max_rows_per_item"] is None:
         return f"users with more than {items} of these items count less than 1 in each"
-    rows = counted(counts["max_rows_per_item"], "row")
+    rows = quantity(counts["max_rows_per_item"], "row")
     return f"of one user {rows} per item at most, and fewer where they exceed the norm of {items} such items"
 
 
@@ -170,7 +170,7 @@ def describe_kept(report: Mapping[str, Any]) -> str | None:
         return None
     kept = items_kept(report) or limit
     product = "" if kept == limit else f" ({kept // limit} x {limit:,})"
-    return f"{counted(kept, 'item')}{product} per user at most"
+    return f"{quantity(kept, 'item')}{product} per user at most"
 
 
 def describe_mechanism(report: Mapping[str, Any]) -> str:
@@ -216,6 +216,6 @@ def notation(privacy: Mapping[str, Any]) -> str:
     return f"({', '.join(f'{key} = {value:.6g}' for key, value in fields.items())})-{kind}"
 
 
-def counted(number: int, noun: str) -> str:
+def quantity(number: int, noun: str) -> str:
     """Return a number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -3,7 +3,7 @@
 The [order of steps](https://dpsel.github.io/dpsel/algorithms/series/#state) is what its guarantee rests on.
 """
 
-from dpsel.series._face import Series
 from dpsel.series._results import SeriesRelease, SeriesStatus
+from dpsel.series._series import Series
 
 __all__ = ["Series", "SeriesRelease", "SeriesStatus"]

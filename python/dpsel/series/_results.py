@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpsel._tables import Face, Shown
-from dpsel.release._wording import counted, notation
+from dpsel._tables import Display, Displayed
+from dpsel.release._wording import notation, quantity
 
 if TYPE_CHECKING:
     from dpsel.accounting import Privacy
@@ -17,7 +17,7 @@ __all__ = ["SeriesRelease", "SeriesStatus"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SeriesStatus(Shown):
+class SeriesStatus(Displayed):
     """Where a series stands. All of it is public.
 
     Args:
@@ -52,7 +52,7 @@ class SeriesStatus(Shown):
 
     def _guarantee(self) -> list[str]:
         guarantee = notation(self.privacy.to_json())
-        kept = f"{counted(self.max_items_per_user, 'item')} per user at most"
+        kept = f"{quantity(self.max_items_per_user, 'item')} per user at most"
         lines = [
             f"guarantee of all together: {guarantee} for one user added or removed with all rows, {kept}"
         ]
@@ -60,11 +60,11 @@ class SeriesStatus(Shown):
             lines.append("assumes that no user's own rows react to lists of the running block (prompt)")
         return lines
 
-    def _face(self) -> Face:
+    def _display(self) -> Display:
         last = f", the last one {self.names[-1]}" if self.names else ""
         end = "; closed" if self.is_closed else ""
-        made = f"{counted(self.made, 'release')} made of at most {self.releases:,}{last}{end}"
-        return Face([made, *self._guarantee()])
+        made = f"{quantity(self.made, 'release')} made of at most {self.releases:,}{last}{end}"
+        return Display([made, *self._guarantee()])
 
     def __repr__(self) -> str:
         """Return one line."""
@@ -72,7 +72,7 @@ class SeriesStatus(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SeriesRelease(Shown):
+class SeriesRelease(Displayed):
     """The new items of one release of a series.
 
     Args:
@@ -104,19 +104,19 @@ class SeriesRelease(Shown):
         return self.items.__arrow_c_stream__(requested_schema)
 
     def _lines(self) -> list[str]:
-        made = f"{counted(len(self), 'new item')} in {self.name}, {self._place()}"
+        made = f"{quantity(len(self), 'new item')} in {self.name}, {self._place()}"
         return [made, *self.status._guarantee()]  # noqa: SLF001 - of this file
 
     def _place(self) -> str:
         return f"release {self.number:,} of at most {self.status.releases:,}"
 
-    def _face(self) -> Face:
-        return self.items.face(self._lines())
+    def _display(self) -> Display:
+        return self.items.display(self._lines())
 
     def __str__(self) -> str:
         """Return lines for a person."""
-        return Face(self._lines()).text()
+        return Display(self._lines()).text()
 
     def __repr__(self) -> str:
         """Return one line."""
-        return f"<dpsel.SeriesRelease: {counted(len(self), 'new item')}, {self._place()}>"
+        return f"<dpsel.SeriesRelease: {quantity(len(self), 'new item')}, {self._place()}>"

@@ -37,7 +37,7 @@ class Tables:
         """Return what the tasks of a round make of blocks: new ones, and values for the driver."""
         return _packed.made(blocks, task)
 
-    def kept(self, made: Any) -> AbstractContextManager[Any]:
+    def persisted(self, made: Any) -> AbstractContextManager[Any]:
         """Keep what tasks made until it is no longer needed."""
         from pyspark import StorageLevel
 
@@ -68,9 +68,9 @@ class Pairs:
         """Return what the tasks of a round make of blocks: new ones, and values for the driver."""
         return _pairs.made(blocks, _tasks.OfValues(task), self.session)
 
-    def kept(self, made: Any) -> AbstractContextManager[Any]:
+    def persisted(self, made: Any) -> AbstractContextManager[Any]:
         """Keep what tasks made until it is no longer needed."""
-        return _pairs.kept(made)
+        return _pairs.persisted(made)
 
     def sent(self, made: Any, tasks: range) -> _core.ExchangePacked:
         """Return what these tasks made for the driver."""

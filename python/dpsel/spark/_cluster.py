@@ -12,7 +12,7 @@ from dpsel.spark._dataflow import Dataflow
 from dpsel.spark._encryption import Unencrypted, check_encryption
 from dpsel.spark._errors import own_errors
 from dpsel.spark._frames import checked_partitions
-from dpsel.spark._quiet import quiet
+from dpsel.spark._log_filter import filtered_logs
 from dpsel.spark._sharing import shared
 
 if TYPE_CHECKING:
@@ -59,5 +59,5 @@ class Cluster:
     @contextmanager
     def dataflow(self, job: _core.ExchangeJob, steps: Steps) -> Iterator[Dataflow]:
         """Share the job with the executors while the jobs of a release run."""
-        with quiet(), shared(self.frame.sparkSession, self.secret_file) as seal:
+        with filtered_logs(), shared(self.frame.sparkSession, self.secret_file) as seal:
             yield Dataflow(self.frame, self.columns, job, seal, self.num_partitions, steps, self.tokens)

@@ -122,7 +122,7 @@ class Dataflow:
                 left_out=left_out,
             )
             made = _packed.made(self._rows(columns), encode)
-            with _packed.kept(_packed.together(made)) as contributions:
+            with _packed.persisted(_packed.together(made)) as contributions:
                 yield contributions
 
     @contextmanager
@@ -133,7 +133,7 @@ class Dataflow:
             return
         with self._shared(self.released_set(contributions, items)) as shared:
             take_out = _tasks.TakeOut(self._sealed, shared)
-            with _packed.kept(_packed.made(contributions, take_out)) as rest:
+            with _packed.persisted(_packed.made(contributions, take_out)) as rest:
                 yield rest
 
     def lengths(self, contributions: Any, sizes: list[int]) -> _core.ExchangePacked:
@@ -202,7 +202,7 @@ class Dataflow:
                 made = blocks_in.made(blocks, _tasks.WeighBlocks(self._sealed, number, known))
                 now = alive.enter_context(ExitStack())
                 if number < last or len(sending) > 1:
-                    made = now.enter_context(blocks_in.kept(made))
+                    made = now.enter_context(blocks_in.persisted(made))
                 self._steps.end_round(number - 1)
                 states = _steered(steering, (blocks_in.sent(made, group) for group in sending))
                 before.close()
@@ -236,7 +236,7 @@ class Dataflow:
         self._steps.end_reading()
         return found
 
-    def counted(
+    def user_counts(
         self,
         contributions: Any,
         wanted: _core.ExchangePacked | None,
@@ -289,7 +289,7 @@ class Dataflow:
 
 
 def _kept_if(is_kept: bool, made: Any) -> AbstractContextManager[Any]:  # noqa: FBT001 - it has no default
-    return _packed.kept(made) if is_kept else nullcontext(made)
+    return _packed.persisted(made) if is_kept else nullcontext(made)
 
 
 def _weights(rows: Any, sending: list[range]) -> _core.ExchangePacked:

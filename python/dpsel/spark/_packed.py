@@ -10,13 +10,13 @@ from dpsel import _core
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["collected", "kept", "level", "made", "not_of_users", "of_users", "sent", "together"]
+__all__ = ["collected", "level", "made", "not_of_users", "of_users", "persisted", "sent", "together"]
 
 _VALUES = "bucket int, packed binary"
 
 
 @contextmanager
-def kept(made: Any) -> Iterator[Any]:
+def persisted(made: Any) -> Iterator[Any]:
     """Keep rows until they are no longer needed, and hand them on without the plan that makes them.
 
     Spark can still make them again. It writes out the plan of each job that uses them, which would be theirs

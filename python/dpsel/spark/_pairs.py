@@ -18,7 +18,7 @@ from dpsel.spark import _packed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Pairs", "kept", "made", "of_users", "sent", "shuffled", "values"]
+__all__ = ["Pairs", "made", "of_users", "persisted", "sent", "shuffled", "values"]
 
 #: The numbers of values of users, and of values for the driver, each plus the number of their task.
 #: Smaller ones would come to Java as numbers of another type. With larger ones Java would divide tasks
@@ -110,7 +110,7 @@ class Pairs:
 
 
 @contextmanager
-def kept(pairs: Pairs) -> Iterator[Pairs]:
+def persisted(pairs: Pairs) -> Iterator[Pairs]:
     """Keep pairs until they are no longer needed."""
     context = pairs.context
     java = pairs.java.persist(_packed.level(context))

@@ -156,12 +156,12 @@ def _counted(flow: Dataflow, top_k: _core.ExchangeTopK) -> _core.ExchangePacked:
     """Count the users of the items that can be picked: listed, discovered, or most frequent."""
     with flow.contributions() as contributions:
         if not top_k.is_discovery:
-            return flow.counted(contributions, top_k.listed, bounded=True, most=top_k.largest)
+            return flow.user_counts(contributions, top_k.listed, bounded=True, most=top_k.largest)
         found = flow.selected(contributions)
         if top_k.has_noisy_numbers:
             counts = flow.noisy_counts(contributions, flow.released_set(contributions, found))
         else:
-            counts = flow.counted(contributions, found, bounded=False) if found else found
+            counts = flow.user_counts(contributions, found, bounded=False) if found else found
     # Each discovered item has a user, so it has a count. Any other number means that the table changed.
     if len(counts) != len(found):
         raise DataError(

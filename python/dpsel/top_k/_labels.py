@@ -12,7 +12,7 @@ from dpsel._ingest._columns import declares_type
 from dpsel._ingest._libraries import library_of
 from dpsel._request import as_list
 from dpsel.exceptions import SchemaError
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def in_order_of_labels(counts: Any, labels: Sequence[Any] | None) -> tuple[Any, 
     values = as_list("counts", numbers)
     if len(values) != len(order):
         raise SchemaError(
-            f"got {counted(len(values), 'count')} but {counted(len(order), 'label')}; give one for each"
+            f"got {quantity(len(values), 'count')} but {quantity(len(order), 'label')}; give one for each"
         )
     return [values[position] for position, _ in order], [label for _, label in order]
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dpsel_core::task::{Calibrated, Enforced, Report};
 use dpsel_exact::Error;
-use dpsel_exact::accounting::conversion::Conversion;
+use dpsel_exact::accounting::conversion::ConvertedPrivacy;
 use dpsel_exact::accounting::{Privacy, composed, conversion};
 use pyo3::prelude::*;
 
@@ -40,7 +40,7 @@ pub(crate) fn convert_zcdp(
             fix: "give exactly one of epsilon and delta; the other one is computed",
         }),
     })?;
-    let Conversion { epsilon, delta, alpha } = converted;
+    let ConvertedPrivacy { epsilon, delta, alpha } = converted;
     Ok(BTreeMap::from([("epsilon", epsilon), ("delta", delta), ("alpha", alpha)]))
 }
 

@@ -8,11 +8,11 @@ use dpsel_rows::ingest::Columns;
 use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 
+use crate::consumer::{Begun, Consumer};
 use crate::error::{guarded, to_python};
-use crate::place::{Beyond, Place};
-use crate::request::{Lists, parse_with_table};
+use crate::request::{ListArguments, parse_with_table};
+use crate::scratch::{RunLimits, ScratchArgument};
 use crate::settings::{Settings, at_least_one};
-use crate::work::{Begun, Work};
 
 /// One call apart from its data. It says its task.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -20,7 +20,7 @@ pub(crate) struct Job {
     request: Request,
     test_key: Option<[u8; 32]>,
     settings: Settings,
-    beyond: Beyond,
+    scratch: ScratchArgument,
     chosen: Option<String>,
     has_lists: bool,
 }
@@ -55,7 +55,7 @@ impl Job {
             scratch_limit.map(|n| at_least_one("scratch_limit", n, "it counts bytes")).transpose()?;
         let has_lists = [public_table, excluded, public_items].iter().any(Option::is_some);
         let request =
-            parse_with_table(request_json, public_table, &Lists { excluded, public: public_items })?;
+            parse_with_table(request_json, public_table, &ListArguments { excluded, public: public_items })?;
         // What has no calibration is an error whatever the data is, and is one before any of it is looked at. The
         // calibration is remembered, so that the job has it.
         py.detach(|| {
@@ -65,9 +65,9 @@ impl Job {
                 Request::Count(_) => Ok(()),
             })
         })?;
-        let beyond = Beyond::new(scratch, scratch_limit)?;
-        beyond.check(&request, settings.memory_limit).map_err(to_python)?;
-        Ok(Self { request, test_key, settings, beyond, chosen, has_lists })
+        let scratch = ScratchArgument::new(scratch, scratch_limit)?;
+        scratch.check(&request, settings.memory_limit).map_err(to_python)?;
+        Ok(Self { request, test_key, settings, scratch, chosen, has_lists })
     }
 }
 
@@ -109,7 +109,7 @@ impl Job {
     }
 }
 
-impl Work for Job {
+impl Consumer for Job {
     type Made = Outcome;
 
     fn columns(&self) -> PyResult<&Columns> {
@@ -127,8 +127,8 @@ impl Work for Job {
 
     fn begin(&self, py: Python<'_>, few: bool) -> PyResult<Begun<Outcome>> {
         let Settings { threads, memory_limit, .. } = self.settings;
-        let Place { control, scratch } =
-            self.beyond.place(py, &self.request, (threads, memory_limit), few)?;
+        let RunLimits { control, scratch } =
+            self.scratch.limits(py, &self.request, (threads, memory_limit), few)?;
         let (key, request) = (self.draw_key()?, self.request.clone());
         let run = move |source, control: &Control| match scratch {
             Some(space) => disk::run(source, &request, &key, control, space),

@@ -5,6 +5,8 @@
 
 mod accounting;
 mod arguments;
+mod batch_channel;
+mod consumer;
 mod counts;
 mod dates_and_times;
 mod ending_threads;
@@ -14,28 +16,26 @@ mod export;
 mod forecast;
 mod foreign;
 mod job;
+mod job_thread;
 mod kinds;
-mod link;
 mod members;
 mod named_row;
 mod objects;
 mod pair_columns;
 mod pairs;
-mod place;
 mod producer;
 mod public;
 mod report_text;
 mod request;
 mod run;
 mod scalar;
+mod scratch;
 mod series;
 mod settings;
 mod source;
 mod streams;
 mod validate;
 mod values;
-mod work;
-mod worker;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
 /// to the kernel and fetch it anew, which costs up to a fifth of the time (`docs/decisions/0005-allocator.md`).

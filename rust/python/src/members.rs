@@ -16,10 +16,10 @@ use pyo3_arrow::ffi::to_array_pycapsules;
 
 use crate::error::{guarded, to_python};
 use crate::export::Release;
+use crate::job_thread::interruptible;
 use crate::producer::Producer;
 use crate::source::Source;
-use crate::streams::Stream;
-use crate::worker::interruptible;
+use crate::streams::ArrowStream;
 
 /// The items of a release.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -40,7 +40,7 @@ impl Members {
 
     /// Whether each row of an Arrow table is one of them. Its columns are the item columns, in their order.
     fn rows(&self, py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<RowMask> {
-        let mut stream = Stream::new(table, Vec::new())?;
+        let mut stream = ArrowStream::new(table, Vec::new())?;
         guarded(|| self.0.check(&stream.schema()))?;
         let mut rows = Vec::new();
         while let Some(batch) = stream.next_batch(py)? {
@@ -51,7 +51,7 @@ impl Members {
 
     /// For each row of an Arrow table a byte: the level of its lowest node that is one of them, or 0.
     fn levels<'py>(&self, py: Python<'py>, table: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut stream = Stream::new(table, Vec::new())?;
+        let mut stream = ArrowStream::new(table, Vec::new())?;
         let mut levels = Vec::new();
         while let Some(batch) = stream.next_batch(py)? {
             levels.extend(py.detach(|| guarded(|| self.0.levels(&batch)))?);

@@ -19,7 +19,7 @@ pub(crate) fn parse_select(json: &str) -> PyResult<SelectRequest> {
 }
 
 /// A request of a selection with its public lists, checked.
-pub(crate) fn parse_select_with(json: &str, lists: &Lists<'_, '_>) -> PyResult<SelectRequest> {
+pub(crate) fn parse_select_with(json: &str, lists: &ListArguments<'_, '_>) -> PyResult<SelectRequest> {
     let mut request = parse_select(json)?;
     lists.read_to(&mut request)?;
     Ok(request)
@@ -31,12 +31,12 @@ pub(crate) fn parse_top_k(json: &str) -> PyResult<TopKRequest> {
 }
 
 /// The public lists of a selection, as `(0, item)`.
-pub(crate) struct Lists<'a, 'py> {
+pub(crate) struct ListArguments<'a, 'py> {
     pub(crate) excluded: Option<&'a Bound<'py, PyAny>>,
     pub(crate) public: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Lists<'_, '_> {
+impl ListArguments<'_, '_> {
     fn read_to(&self, request: &mut SelectRequest) -> PyResult<()> {
         let read = |list: Option<&Bound<'_, PyAny>>, argument| {
             list.map(|pairs| read_list_of(pairs, &request.columns, argument)).transpose()
@@ -51,7 +51,7 @@ impl Lists<'_, '_> {
 pub(crate) fn parse_with_table(
     json: &str,
     table: Option<&Bound<'_, PyAny>>,
-    lists: &Lists<'_, '_>,
+    lists: &ListArguments<'_, '_>,
 ) -> PyResult<Request> {
     let mut request = parse(json)?;
     match &mut request {

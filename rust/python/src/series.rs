@@ -11,12 +11,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
+use crate::consumer::{Begun, Consumer};
 use crate::error::{guarded, internal, to_python};
 use crate::export::Release;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::validate::bound;
-use crate::work::{Begun, Work};
 
 /// The plan of a series, as JSON.
 #[pyfunction]
@@ -70,7 +70,7 @@ impl SeriesRelease {
 }
 
 /// A release of a series, apart from its rows.
-struct SeriesWork {
+struct SeriesJob {
     plan: SeriesPlan,
     secret: ReleaseKey,
     noise: ReleaseKey,
@@ -80,7 +80,7 @@ struct SeriesWork {
     settings: Settings,
 }
 
-impl Work for SeriesWork {
+impl Consumer for SeriesJob {
     type Made = ReleaseRemains;
 
     fn columns(&self) -> PyResult<&Columns> {
@@ -133,7 +133,7 @@ pub(crate) fn series_release(
     progress: Option<&Bound<'_, PyAny>>,
     with_phase: bool,
 ) -> PyResult<SeriesRelease> {
-    let work = SeriesWork {
+    let job = SeriesJob {
         plan: guarded(|| SeriesPlan::from_json(&plan))?,
         secret: key(secret)?,
         noise: key(noise_key)?,
@@ -142,7 +142,7 @@ pub(crate) fn series_release(
         forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
         settings: Settings::new(threads, memory_limit, progress, with_phase)?,
     };
-    let ReleaseRemains { state, items } = source.run(py, &work)?;
+    let ReleaseRemains { state, items } = source.run(py, &job)?;
     let items = Py::new(py, Release::with_text(py, items, plan)?)?;
     Ok(SeriesRelease { state, items })
 }
@@ -163,7 +163,7 @@ struct UserDigests {
     settings: Settings,
 }
 
-impl Work for UserDigests {
+impl Consumer for UserDigests {
     type Made = Vec<Digest>;
 
     fn columns(&self) -> PyResult<&Columns> {
@@ -198,8 +198,8 @@ pub(crate) fn series_user_digests<'py>(
     columns_json: &str,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let settings = Settings::new(None, None, None, false)?;
-    let work = UserDigests { secret: key(secret)?, columns: columns(columns_json)?, settings };
-    let users = source.run(py, &work)?;
+    let job = UserDigests { secret: key(secret)?, columns: columns(columns_json)?, settings };
+    let users = source.run(py, &job)?;
     Ok(users.into_iter().map(|user| PyBytes::new(py, &user.0.to_le_bytes())).collect())
 }
 

@@ -11,17 +11,17 @@ use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::batch_channel;
+use crate::consumer::Consumer;
 use crate::error::{guarded, internal, to_python};
 use crate::job::Job;
-use crate::link;
+use crate::job_thread::{Running, interruptible};
 use crate::pairs::Pairs;
 use crate::producer::Producer;
-use crate::streams::{Frames, Stream};
-use crate::work::Work;
-use crate::worker::{Running, interruptible};
+use crate::streams::{ArrowStream, Frames};
 
 /// A file that was read to its end.
-type Whole<'py> = (PathBuf, Option<Bound<'py, PyBytes>>, FolderValues);
+type FileContent<'py> = (PathBuf, Option<Bound<'py, PyBytes>>, FolderValues);
 
 /// Data that is read when a job runs.
 #[pyclass(frozen, module = "dpsel._core")]
@@ -79,7 +79,7 @@ impl Source {
 
     /// The files, of which the item columns were read to their ends: each with its bytes if it was a pipe, and with the
     /// columns that its folders tell.
-    fn whole_files<'py>(&self, py: Python<'py>, items: Vec<String>) -> PyResult<Vec<Whole<'py>>> {
+    fn whole_files<'py>(&self, py: Python<'py>, items: Vec<String>) -> PyResult<Vec<FileContent<'py>>> {
         let (files, control) = (self.files()?, &Control::new(None, None));
         let found = interruptible(py, control, move || ingest::whole_files(&files, items, control))?;
         let whole =
@@ -118,7 +118,7 @@ impl Source {
     }
 
     /// Read the data and do what the job asks for.
-    pub(crate) fn run<W: Work>(&self, py: Python<'_>, job: &W) -> PyResult<W::Made> {
+    pub(crate) fn run<W: Consumer>(&self, py: Python<'_>, job: &W) -> PyResult<W::Made> {
         match &self.data {
             Data::Files { paths, format, quoted } => {
                 let files = named(paths.clone(), *format, *quoted);
@@ -127,9 +127,11 @@ impl Source {
             Data::Stream { .. } | Data::Frames(_) => {
                 let opened = self.opened.lock().map_err(|_| internal("a source was left by a panic"))?.take();
                 let mut producer = opened.map_or_else(|| self.open(py), Ok)?;
-                link::run(py, &mut *producer, job)
+                batch_channel::run(py, &mut *producer, job)
             }
-            Data::Pairs(pairs) => link::run(py, &mut Pairs::new(pairs.bind(py), job.columns()?)?, job),
+            Data::Pairs(pairs) => {
+                batch_channel::run(py, &mut Pairs::new(pairs.bind(py), job.columns()?)?, job)
+            }
         }
     }
 
@@ -154,7 +156,7 @@ impl Source {
             guarded(|| ingest::check_names(names.clone(), columns))?;
         }
         if let Some(declared) = declared {
-            return self.check_schema(&Stream::new(declared, Vec::new())?.schema(), job);
+            return self.check_schema(&ArrowStream::new(declared, Vec::new())?.schema(), job);
         }
         let (Data::Stream { .. }, None) = (&self.data, &self.names) else { return Ok(()) };
         let producer = self.open(py)?;
@@ -172,7 +174,7 @@ impl Source {
     /// Open an object that makes batches.
     fn open(&self, py: Python<'_>) -> PyResult<Box<dyn Producer + Send>> {
         match &self.data {
-            Data::Stream { stream, found } => Ok(Box::new(Stream::new(stream.bind(py), found.clone())?)),
+            Data::Stream { stream, found } => Ok(Box::new(ArrowStream::new(stream.bind(py), found.clone())?)),
             Data::Frames(frames) => Ok(Box::new(Frames::new(frames.bind(py))?)),
             Data::Files { .. } | Data::Pairs(_) => Err(internal("a source makes no batches")),
         }

@@ -14,13 +14,13 @@ use crate::foreign::{close, replaced};
 use crate::producer::Producer;
 
 /// A stream of record batches from the Arrow C interface.
-pub(crate) struct Stream {
+pub(crate) struct ArrowStream {
     reader: Box<dyn RecordBatchReader + Send>,
     found: Vec<String>,
     rows: u64,
 }
 
-impl Stream {
+impl ArrowStream {
     /// Open the stream of any object with `__arrow_c_stream__`, or the one batch of `__arrow_c_array__`. The types of
     /// the columns `found` were chosen by their values.
     ///
@@ -45,7 +45,7 @@ impl Stream {
     }
 }
 
-impl Producer for Stream {
+impl Producer for ArrowStream {
     fn schema(&self) -> SchemaRef {
         self.reader.schema()
     }
@@ -67,7 +67,7 @@ impl Producer for Stream {
 /// Frames from a Python iterator, such as a query engine's batches.
 pub(crate) struct Frames {
     iterator: Py<PyIterator>,
-    current: Stream,
+    current: ArrowStream,
     /// Frames that were taken from the iterator.
     taken: u64,
 }
@@ -84,7 +84,7 @@ impl Frames {
                 fix: "yield at least one frame, which may have no rows, so that the columns are known".into(),
             })
         })?;
-        let current = Stream::new(&first, Vec::new())?;
+        let current = ArrowStream::new(&first, Vec::new())?;
         Ok(Self { iterator: frames.unbind(), current, taken: 1 })
     }
 }
@@ -112,7 +112,8 @@ impl Producer for Frames {
             }
             let Some(frame) = self.iterator.bind(py).clone().next() else { return Ok(None) };
             let position = format!("after {} frames", self.taken);
-            let next = Stream::new(&frame.map_err(|error| replaced(py, &error, &position))?, Vec::new())?;
+            let next =
+                ArrowStream::new(&frame.map_err(|error| replaced(py, &error, &position))?, Vec::new())?;
             self.taken += 1;
             if next.schema().fields() != self.current.schema().fields() {
                 return Err(to_python(Error::Schema {

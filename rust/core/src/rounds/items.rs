@@ -8,7 +8,7 @@ use dpsel_rows::runtime::{Control, parallel};
 
 use super::decision::{Decider, ItemOutcome, ItemState};
 use super::item_states::{ItemStates, StatesPart};
-use super::selection::Released;
+use super::released::Released;
 use crate::weighting::WeightHistogram;
 
 /// Items decided at a time: a multiple of [`Vocabulary::STRIDE`].

@@ -1,6 +1,6 @@
 //! The rounds of a mechanism: weigh the items, decide each item, steer the weights, remove the decided items.
 //!
-//! [`select_rounds`] is the loop in memory. `turns` has the order of rounds for every engine. There are four kinds of round:
+//! [`run_rounds`] is the loop in memory. `turns` has the order of rounds for every engine. There are four kinds of round:
 //!
 //! * a *plain* round releases items, by noise and a threshold or by a release curve (DP-SIPS has several of them);
 //! * a *screening* round releases nothing and sets the importance of each item for the later rounds (`Mad2R`);
@@ -20,13 +20,13 @@ mod item_states;
 mod items;
 mod least_users;
 mod noisy_ranks;
+mod plain;
 mod ranking;
+mod released;
 mod rule;
 mod scored;
 mod scoring;
 mod screening;
-mod select;
-mod selection;
 mod turns;
 
 pub use block::{
@@ -36,10 +36,10 @@ pub use block::{
 pub use calibration::{Calibration, Round};
 pub use decision::Decider;
 pub use least_users::Lowered;
+pub use plain::{bytes, run_rounds};
 pub use ranking::Ranking;
+pub use released::{Released, Selected};
 pub use rule::Rule;
 pub use scoring::{NoiseCheck, Publish, Scoring, UserSize};
 pub use screening::Screening;
-pub use select::{bytes, select_rounds};
-pub use selection::{Released, Selected};
 pub use turns::{Deciding, Turn, Turns};

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::account::{Account, Pair};
 use super::plan::{MOST_RELEASES, NORM, SeriesPlan};
 use super::walk::Walk;
-use super::wire::{Reader, damaged, push_bytes, push_digest, push_integer, push_signed};
+use super::wire::{WireReader, damaged, push_bytes, push_digest, push_integer, push_signed};
 use crate::weighting::FULL_IMPORTANCE;
 
 /// The first bytes, with the version of the form.
@@ -96,7 +96,7 @@ impl State {
 
     /// The state of bytes without their digest.
     pub(super) fn parse(content: &[u8], plan: &SeriesPlan) -> Result<Self> {
-        let mut read = Reader(content);
+        let mut read = WireReader(content);
         if read.array()? != *START || read.array()? != fingerprint(plan)? {
             return Err(damaged());
         }
@@ -170,7 +170,7 @@ impl Item {
         }
     }
 
-    fn read(read: &mut Reader<'_>) -> Result<Self> {
+    fn read(read: &mut WireReader<'_>) -> Result<Self> {
         let (digest, byte) = (read.digest()?, read.byte()?);
         let status = match byte & STATUS {
             0 => Status::InPlay,
@@ -211,7 +211,11 @@ fn push_account(account: &Account, out: &mut Vec<u8>) {
     }
 }
 
-fn read_account(read: &mut Reader<'_>, (release, items): (u32, u32), plan: &SeriesPlan) -> Result<Account> {
+fn read_account(
+    read: &mut WireReader<'_>,
+    (release, items): (u32, u32),
+    plan: &SeriesPlan,
+) -> Result<Account> {
     let last_item = || items.checked_sub(1).ok_or_else(damaged);
     let digest = read.digest()?;
     let (left, first) = (read.integer(NORM)?, read.integer(release)?);

@@ -41,9 +41,9 @@ pub(super) fn push_digest(digest: Digest, out: &mut Vec<u8>) {
 
 /// Bytes that are read from the front.
 #[derive(Debug)]
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct WireReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> WireReader<'a> {
     pub(super) fn byte(&mut self) -> Result<u8> {
         Ok(self.array::<1>()?[0])
     }

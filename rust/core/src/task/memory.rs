@@ -16,7 +16,7 @@ use super::job::JobSpec;
 use crate::bounding::BoundedContributions;
 use crate::counting::{CountNoise, CountedItem, Holdings, RestNoise, RestSums};
 use crate::look::users_by_size;
-use crate::rounds::{Lowered, Released, select_rounds};
+use crate::rounds::{Lowered, Released, run_rounds};
 use crate::weighting::{FilledSlots, MatchingSlots, filled_slots};
 
 const UNCOUNTED: Error = Error::Internal("nothing was kept to be counted");
@@ -119,7 +119,7 @@ impl<'e> Held<'e> for MemoryRows<'e> {
         let Self { contributions, kept, key, control } = *self;
         let bounded = BoundedContributions::new(contributions, job.kept()?, key, control)?;
         let publication = (job.with_weights, Lowered::to(job.min_users));
-        let (items, keys) = select_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
+        let (items, keys) = run_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
         let items = with_those_above(items, keys.lineage());
         let each = |released: Released| (released.digest, (released.item, released.weight));
         let (digests, (codes, numbers)) = items.into_iter().map(each).unzip();

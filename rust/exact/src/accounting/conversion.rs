@@ -19,7 +19,7 @@ const ATTEMPTS: u32 = 64;
 
 /// A guarantee of approximate differential privacy derived from approximate zCDP.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Conversion {
+pub struct ConvertedPrivacy {
     /// Epsilon, rounded up if it was computed.
     pub epsilon: f64,
     /// Delta, rounded up if it was computed.
@@ -33,7 +33,7 @@ pub struct Conversion {
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] for parameters out of range.
-pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Result<Conversion> {
+pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Result<ConvertedPrivacy> {
     Privacy::Zcdp { rho, delta }.validate()?;
     Privacy::PureDp { epsilon }.validate()?;
     let log_gap = minimise(|s| log_delta(rho, epsilon, order(s)).middle(), -30.0, 60.0, 180, 60);
@@ -41,7 +41,7 @@ pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Resul
     let d = log_delta(rho, epsilon, alpha).exp();
     let slack = Interval::point(delta);
     let total = slack + (Interval::ONE - slack) * d + precision(epsilon, releases);
-    Ok(Conversion { epsilon, delta: total.hi().min(1.0), alpha })
+    Ok(ConvertedPrivacy { epsilon, delta: total.hi().min(1.0), alpha })
 }
 
 /// The smallest epsilon (up to rounding) for which `releases` releases of `delta`-approximate `rho`-zCDP in all are
@@ -50,7 +50,7 @@ pub fn delta_of_zcdp(rho: f64, delta: f64, epsilon: f64, releases: u32) -> Resul
 /// # Errors
 /// [`Error::InvalidParameter`] for parameters out of range or a `target` not above `delta` and the cost of finite
 /// precision.
-pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64, releases: u32) -> Result<Conversion> {
+pub fn epsilon_of_zcdp(rho: f64, delta: f64, target: f64, releases: u32) -> Result<ConvertedPrivacy> {
     Privacy::Zcdp { rho, delta }.validate()?;
     Privacy::Zcdp { rho, delta: target }.validate()?;
     let mut limit = 0.0;
@@ -77,7 +77,7 @@ fn not_above(target: f64) -> Error {
 }
 
 /// The epsilon for which exact zCDP costs `rest`, of the `target` that is reported.
-fn exact_epsilon(rho: f64, delta: f64, rest: Interval, target: f64) -> Result<Conversion> {
+fn exact_epsilon(rho: f64, delta: f64, rest: Interval, target: f64) -> Result<ConvertedPrivacy> {
     let slack = Interval::point(delta);
     let d = (rest - slack) / (Interval::ONE - slack);
     if d.lo() <= 0.0 {
@@ -86,7 +86,7 @@ fn exact_epsilon(rho: f64, delta: f64, rest: Interval, target: f64) -> Result<Co
     let log_d = Interval::point(d.lo()).ln();
     let log_gap = minimise(|s| epsilon_at(rho, log_d, order(s)).middle(), -30.0, 60.0, 180, 60);
     let alpha = order(log_gap);
-    Ok(Conversion { epsilon: epsilon_at(rho, log_d, alpha).hi().max(0.0), delta: target, alpha })
+    Ok(ConvertedPrivacy { epsilon: epsilon_at(rho, log_d, alpha).hi().max(0.0), delta: target, alpha })
 }
 
 /// The largest rho (up to rounding) for which rho-zCDP implies (`epsilon`, `delta`)-DP, rounded down.

@@ -10,7 +10,7 @@ mod params;
 mod search;
 mod slack;
 
-pub use conversion::Conversion;
+pub use conversion::ConvertedPrivacy;
 pub use cost::{Cost, composed};
 pub use guarantee::Guarantee;
 pub use params::{L0Bound, Privacy};

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::decision_table::DecisionTable;
 use super::law::Law;
 use super::quantile::Quantiles;
-use super::table::Table;
 use super::{Noise, Threshold};
 use crate::numeric::widths::clipped;
 
@@ -20,7 +20,7 @@ pub struct NoisyThreshold {
     noise: Noise,
     threshold: Threshold,
     law: Option<Law>,
-    table: OnceLock<Table>,
+    table: OnceLock<DecisionTable>,
     /// Decisions made without the table.
     decided: AtomicU32,
     /// Noise drawn without a table, up to [`WITHOUT_TABLE`].
@@ -126,8 +126,8 @@ impl NoisyThreshold {
     }
 
     /// The table, made now if it is not there yet.
-    fn table(&self) -> &Table {
-        self.table.get_or_init(|| Table::new(self.noise, self.law, self.threshold))
+    fn table(&self) -> &DecisionTable {
+        self.table.get_or_init(|| DecisionTable::new(self.noise, self.law, self.threshold))
     }
 
     #[cold]

@@ -6,7 +6,7 @@
 //! `docs/algorithms/noise.md` has the proof.
 
 use super::Noise;
-use super::exact::FixedPoint;
+use super::fixed_point::FixedPoint;
 use super::tail::{self, WordBounds};
 
 /// Half of all words.

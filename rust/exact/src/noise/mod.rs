@@ -9,11 +9,11 @@
 //! proof of the law and the slack.
 
 mod decision;
-mod exact;
+mod decision_table;
+mod fixed_point;
 mod kind;
 mod law;
 mod quantile;
-mod table;
 mod tail;
 mod threshold;
 

@@ -144,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Noise;
-    use super::super::exact::FixedPoint;
+    use super::super::fixed_point::FixedPoint;
     use super::super::law::Law;
     use super::*;
 

@@ -95,7 +95,7 @@ fn to_words(p: f64) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::FixedPoint;
+    use super::super::fixed_point::FixedPoint;
     use super::*;
 
     fn noises(scale: f64) -> [Noise; 2] {

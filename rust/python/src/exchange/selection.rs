@@ -10,7 +10,7 @@ use super::packed::ExchangePacked;
 use crate::error::guarded;
 use crate::export::Release;
 use crate::job::draw_key;
-use crate::request::{Lists, parse_select, parse_select_with};
+use crate::request::{ListArguments, parse_select, parse_select_with};
 
 /// Check the parameters of a selection whose stages run elsewhere.
 #[pyfunction]
@@ -37,7 +37,7 @@ impl ExchangeSelection {
         excluded: Option<&Bound<'_, PyAny>>,
         public_items: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let request = parse_select_with(request_json, &Lists { excluded, public: public_items })?;
+        let request = parse_select_with(request_json, &ListArguments { excluded, public: public_items })?;
         let (key, schema) = (draw_key(test_key)?, arrow_schema(schema)?);
         guarded(|| Selection::new(request, &schema, key)).map(|selection| Self { selection })
     }

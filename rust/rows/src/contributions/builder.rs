@@ -12,7 +12,7 @@ use super::interner::{Interner, READING, ShardBuffers};
 use super::order::RowOrder;
 use super::parts::BANDS;
 use super::records::NoRecord;
-use super::rows::Largest;
+use super::rows::LargestCodes;
 use super::sharding::Sharding;
 use super::totals::{Later, Totals};
 use super::user_items::Contributions;
@@ -168,7 +168,8 @@ impl ContributionsBuilder {
     /// Add the rows of an open chunk.
     pub(super) fn close(&self, open: &mut OpenChunk) -> Result<()> {
         let largest = |own: &Option<Own>| own.as_ref().map_or(0, Own::largest);
-        let chunk = open.close(Largest { user: largest(&self.own_users), item: largest(&self.own_items) });
+        let chunk =
+            open.close(LargestCodes { user: largest(&self.own_users), item: largest(&self.own_items) });
         let bytes: usize = chunk.iter().map(Band::bytes).sum();
         self.control.charge_memory(bytes as u64, READING)?;
         if let Ok(bands) = &mut *self.closed.lock().map_err(|_| POISONED)? {

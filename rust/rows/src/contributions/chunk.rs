@@ -5,7 +5,7 @@
 //! is used again once its rows are grouped.
 
 use super::parts::{BANDS, PARTS, PARTS_OF_BAND, Starts, in_band, place, starts};
-use super::rows::{Largest, SingleRows, pack};
+use super::rows::{LargestCodes, SingleRows, pack};
 use crate::ingest::{ItemCode, UserCode};
 use crate::runtime::memory::{Array, Growing};
 
@@ -54,7 +54,7 @@ impl OpenChunk {
     }
 
     /// Divide the rows into parts and start anew. Returns the bands of all parts.
-    pub(super) fn close(&mut self, largest: Largest) -> Vec<Band> {
+    pub(super) fn close(&mut self, largest: LargestCodes) -> Vec<Band> {
         let rows = SingleRows::divide(self.rows.as_slice(), largest).into_iter();
         let bands = rows.zip(BandRuns::divide(&self.runs)).map(|(rows, runs)| Band { rows, runs }).collect();
         self.rows.clear();

@@ -49,16 +49,16 @@ pub(super) fn group_rows(
     control.charge_memory(bytes(total, users.all_places()) as u64, "grouping rows by user")?;
     let tally = control.tally(100, 2 * PARTS);
     let parts = (0..BANDS).flat_map(|band| (0..PARTS_OF_BAND).map(move |number| (band, number)));
-    let sizes = parallel::map(threads, parts.collect(), |part| Size::new(part, users, &bands, tally));
-    let sizes: Vec<Size> = sizes.into_iter().collect::<Result<_>>()?;
+    let sizes = parallel::map(threads, parts.collect(), |part| PartSize::new(part, users, &bands, tally));
+    let sizes: Vec<PartSize> = sizes.into_iter().collect::<Result<_>>()?;
     control.check()?;
     let count = sizes.iter().map(|size| size.users).sum();
     let (mut starts, mut lens, mut digests) =
         (vec![Start::default(); count], vec![0; count], vec![Digest::default(); count]);
     let columns = PartColumns { digests: &mut digests, starts: &mut starts, lens: &mut lens };
     let (spare, sorter) = (Spare::default(), ItemSorter::new(order, &vocabulary));
-    let jobs = jobs(&sizes, bands, columns);
-    let done = parallel::map(threads, jobs, |job| job.group(users, &sorter, &spare, tally));
+    let ungrouped = ungrouped_bands(&sizes, bands, columns);
+    let done = parallel::map(threads, ungrouped, |band| band.group(users, &sorter, &spare, tally));
     let done: Vec<(usize, Vec<Piece>)> = done.into_iter().collect::<Result<_>>()?;
     let mut pieces = Vec::new();
     for (first, more) in done {
@@ -95,14 +95,14 @@ impl<'a> PartColumns<'a> {
 
 /// Users and rows of a part.
 #[derive(Debug)]
-struct Size {
+struct PartSize {
     users: usize,
     rows: usize,
     /// The number of rows of each place.
     of_places: Vec<u32>,
 }
 
-impl Size {
+impl PartSize {
     fn new(
         (band, number): (usize, usize),
         users: &Users,
@@ -124,28 +124,32 @@ impl Size {
 }
 
 /// The rows of a band, grouped by one thread.
-struct Job<'a> {
+struct UngroupedBand<'a> {
     band: usize,
     /// The number of the first user.
     user: usize,
-    sizes: &'a [Size],
+    sizes: &'a [PartSize],
     bands: Vec<Band>,
     columns: PartColumns<'a>,
 }
 
-fn jobs<'a>(sizes: &'a [Size], bands: Vec<Vec<Band>>, mut columns: PartColumns<'a>) -> Vec<Job<'a>> {
+fn ungrouped_bands<'a>(
+    sizes: &'a [PartSize],
+    bands: Vec<Vec<Band>>,
+    mut columns: PartColumns<'a>,
+) -> Vec<UngroupedBand<'a>> {
     let mut user = 0;
     let of_bands = bands.into_iter().zip(sizes.chunks(PARTS_OF_BAND)).enumerate();
-    let mut jobs = Vec::with_capacity(BANDS);
+    let mut ungrouped = Vec::with_capacity(BANDS);
     for (band, (bands, sizes)) in of_bands {
         let users = sizes.iter().map(|size| size.users).sum();
-        jobs.push(Job { band, user, sizes, bands, columns: columns.take(users) });
+        ungrouped.push(UngroupedBand { band, user, sizes, bands, columns: columns.take(users) });
         user += users;
     }
-    jobs
+    ungrouped
 }
 
-impl Job<'_> {
+impl UngroupedBand<'_> {
     /// Group the rows. Returns the number of the first user, and the pieces with the items of all its users.
     fn group(
         self,
@@ -157,7 +161,7 @@ impl Job<'_> {
         let Self { band, user, sizes, bands, mut columns } = self;
         let (mut seen, mut grouped, mut known) = (SeenItems::default(), Vec::new(), Vec::new());
         let mut writer = PieceWriter::new(spare, user, sizes.iter().map(|size| size.rows).sum());
-        for (number, Size { users: count, rows, of_places }) in sizes.iter().enumerate() {
+        for (number, PartSize { users: count, rows, of_places }) in sizes.iter().enumerate() {
             let PartColumns { digests, starts, lens } = columns.take(*count);
             grouped.resize((*rows).max(grouped.len()), 0);
             group_part(number, &bands, of_places, &mut grouped[..*rows]);

@@ -20,10 +20,10 @@ mod parts;
 mod pieces;
 mod read;
 mod records;
-mod refill;
 mod rows;
 mod shard;
 mod sharding;
+mod spilling_builder;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "for unit tests")]
@@ -40,7 +40,7 @@ pub use lineage::Lineage;
 pub use order::{ItemOrder, RowOrder};
 pub use pieces::{Piece, Start};
 pub use read::{read, read_in_order, row_order};
-pub use refill::Refill;
+pub use spilling_builder::SpillingBuilder;
 pub use totals::{Later, Totals};
 pub use unindexed_rows::{Runs, UnindexedRows, UnindexedWay};
 pub use user_items::Contributions;

@@ -25,7 +25,7 @@ fn unpack(row: u64) -> (u32, u32) {
 /// The largest integers that may be their own codes. Rows always have room for them, so the width of rows does not tell
 /// which of them occur.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Largest {
+pub(super) struct LargestCodes {
     pub(super) user: u32,
     pub(super) item: u32,
 }
@@ -69,7 +69,7 @@ pub(super) struct SingleRows {
 
 impl SingleRows {
     /// Divide packed rows among the bands and their parts.
-    pub(super) fn divide(open: &[u64], largest: Largest) -> [Self; BANDS] {
+    pub(super) fn divide(open: &[u64], largest: LargestCodes) -> [Self; BANDS] {
         let (mut counts, mut codes) = (Box::new([0; PARTS]), pack(largest.user, largest.item));
         for row in open {
             counts[place(unpack(*row).0).0] += 1;
@@ -170,7 +170,7 @@ mod tests {
         ) {
             let rows: Vec<(u32, u32)> = users.into_iter().zip(items).take(count).collect();
             let open: Vec<u64> = rows.iter().map(|(user, item)| pack(*user, *item)).collect();
-            let divided = SingleRows::divide(&open, Largest { user, item });
+            let divided = SingleRows::divide(&open, LargestCodes { user, item });
             for part in 0..PARTS {
                 let (band, number) = in_band(part);
                 let band = &divided[band];
@@ -192,11 +192,11 @@ mod tests {
             let bytes: usize = SingleRows::divide(&open, largest).iter().map(SingleRows::bytes).sum();
             (bytes - PARTS * SPARE) / rows.len()
         };
-        assert_eq!(taken(&[(0, 0), (8191, 7)], Largest::default()), 1);
+        assert_eq!(taken(&[(0, 0), (8191, 7)], LargestCodes::default()), 1);
         // 500,000 users have 11 bits in a part, and five million items 23.
-        assert_eq!(taken(&[(500_000, 5_000_000); 3], Largest::default()), 5);
-        assert_eq!(taken(&[(u32::MAX, u32::MAX)], Largest::default()), 7);
-        let largest = Largest { user: (1 << 20) - 1, item: (1 << 20) - 1 };
+        assert_eq!(taken(&[(500_000, 5_000_000); 3], LargestCodes::default()), 5);
+        assert_eq!(taken(&[(u32::MAX, u32::MAX)], LargestCodes::default()), 7);
+        let largest = LargestCodes { user: (1 << 20) - 1, item: (1 << 20) - 1 };
         assert_eq!(taken(&[(0, 0)], largest), taken(&[(1 << 19, 1 << 19)], largest));
     }
 }

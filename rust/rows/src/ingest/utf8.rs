@@ -112,7 +112,7 @@ fn first_invalid_text(column: &dyn Array, flat: &Flat) -> Option<usize> {
         Values::Small(bytes) => are_texts(bytes),
         Values::Large(bytes) => are_texts(bytes),
         Values::Views(views) => are_views_of_texts(views),
-        Values::Fixed(_) | Values::Words(_) => true,
+        Values::Fixed(_) | Values::Integers(_) => true,
     };
     if whole { None } else { (0..column.len()).find(|&row| column.is_valid(row) && !is_text(flat, row)) }
 }
@@ -122,7 +122,7 @@ fn is_text(flat: &Flat, row: usize) -> bool {
         Values::Small(c) => ByteColumn::get(c, row),
         Values::Large(c) => ByteColumn::get(c, row),
         Values::Views(c) => ByteColumn::get(c, row),
-        Values::Fixed(_) | Values::Words(_) => return true,
+        Values::Fixed(_) | Values::Integers(_) => return true,
     };
     from_utf8(bytes).is_ok()
 }

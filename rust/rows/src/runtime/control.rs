@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use dpsel_exact::{Error, Result};
 
-use super::leftovers::Leftovers;
+use super::deferred_frees::DeferredFrees;
 use super::progress::{Progress, Tally, WHOLE};
 use super::small_pages::SmallPages;
 
@@ -21,7 +21,7 @@ pub struct Control {
     /// There from when memory is scarce until the job ends.
     small_pages: Arc<OnceLock<Option<SmallPages>>>,
     /// There if the caller frees them.
-    leftovers: Option<Arc<Leftovers>>,
+    deferred_frees: Option<Arc<DeferredFrees>>,
 }
 
 /// The cores that this process may use, asked for once: the system reads files for the answer.
@@ -43,7 +43,7 @@ impl Control {
             is_limit_given: memory_limit.is_some(),
             progress,
             small_pages,
-            leftovers: None,
+            deferred_frees: None,
         }
     }
 
@@ -92,17 +92,17 @@ impl Control {
     /// The same job for a caller who frees its large arrays after the answer. With a limit of memory that was given they
     /// are freed at once.
     #[must_use]
-    pub fn with_leftovers(&self) -> (Self, Arc<Leftovers>) {
-        let leftovers = Arc::default();
-        let wait = (!self.is_limit_given).then(|| Arc::clone(&leftovers));
-        (Self { leftovers: wait, ..self.clone() }, leftovers)
+    pub fn with_deferred_frees(&self) -> (Self, Arc<DeferredFrees>) {
+        let deferred_frees = Arc::default();
+        let wait = (!self.is_limit_given).then(|| Arc::clone(&deferred_frees));
+        (Self { deferred_frees: wait, ..self.clone() }, deferred_frees)
     }
 
     /// Put away values that nobody needs any more. They come back if nobody frees them after the answer.
     pub(super) fn put_away(&self, values: Vec<Box<dyn Send>>) -> Vec<Box<dyn Send>> {
-        match &self.leftovers {
-            Some(leftovers) => {
-                leftovers.add(values);
+        match &self.deferred_frees {
+            Some(deferred_frees) => {
+                deferred_frees.add(values);
                 Vec::new()
             }
             None => values,

@@ -2,7 +2,7 @@
 //! the data model.
 
 mod control;
-mod leftovers;
+mod deferred_frees;
 pub mod memory;
 pub mod panics;
 pub mod parallel;
@@ -11,6 +11,6 @@ mod result_cache;
 mod small_pages;
 
 pub use control::Control;
-pub use leftovers::Leftovers;
+pub use deferred_frees::DeferredFrees;
 pub use progress::{PHASES, Phase, Progress, REMOVING, TALLIED, Tally, WEIGHING};
 pub use result_cache::Remembered;

@@ -8,13 +8,13 @@
 
 mod file;
 mod sealed_files;
-mod slots;
 mod space;
 mod spool;
 #[cfg(test)]
 mod tests;
+mod value_store;
 
 pub use sealed_files::{seal, tag, unseal};
-pub use slots::{Slot, Slots};
 pub use space::{Scratch, ScratchSpace};
 pub use spool::{Spool, Stored, Writer};
+pub use value_store::{StoredValue, ValueStore};

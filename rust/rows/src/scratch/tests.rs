@@ -146,9 +146,9 @@ fn the_limit_counts_files_that_are_there() {
     assert!(error.contains("1000 bytes that scratch_limit allows"), "{error}");
 }
 
-fn part_of(slots: &Slots, slot: &Slot) -> dpsel_exact::Result<(Vec<u8>, Option<Vec<u8>>)> {
+fn part_of(values: &ValueStore, value: &StoredValue) -> dpsel_exact::Result<(Vec<u8>, Option<Vec<u8>>)> {
     let (mut fixed, mut changing) = (vec![9; 500], vec![9; 500]);
-    let has_changed = slots.read(slot, &mut fixed, &mut changing)?;
+    let has_changed = values.read(value, &mut fixed, &mut changing)?;
     Ok((fixed, has_changed.then_some(changing)))
 }
 
@@ -165,18 +165,18 @@ proptest! {
         rounds in prop::collection::vec((0_usize..3, any::<bool>(), prop::collection::vec(any::<u8>(), 0..60)), 0..30),
     ) {
         let (folder, scratch) = scratch(None);
-        let slots = Slots::new(&scratch).unwrap();
+        let values = ValueStore::new(&scratch).unwrap();
         let mut expected: Vec<(Vec<u8>, Option<Vec<u8>>)> = vec![(vec![1; 40], None), (vec![], None), (vec![3; 9], None)];
-        let mut all: Vec<Slot> = expected.iter().map(|(fixed, _)| slots.add(&mut fixed.clone()).unwrap()).collect();
+        let mut all: Vec<StoredValue> = expected.iter().map(|(fixed, _)| values.add(&mut fixed.clone()).unwrap()).collect();
         for (at, is_fixed, part) in rounds {
             if is_fixed {
-                slots.write_fixed(&mut all[at], &mut part.clone()).unwrap();
+                values.write_fixed(&mut all[at], &mut part.clone()).unwrap();
                 expected[at].0 = part;
             } else {
-                slots.write_changing(&mut all[at], &mut part.clone()).unwrap();
+                values.write_changing(&mut all[at], &mut part.clone()).unwrap();
                 expected[at].1 = Some(part);
             }
-            let found: Vec<_> = all.iter().map(|slot| part_of(&slots, slot).unwrap()).collect();
+            let found: Vec<_> = all.iter().map(|value| part_of(&values, value).unwrap()).collect();
             prop_assert_eq!(&found, &expected);
         }
         prop_assert_eq!(files_in(folder.path()), 0);
@@ -186,42 +186,42 @@ proptest! {
 #[test]
 fn a_part_that_was_replaced_does_not_come_back() {
     let (_folder, scratch) = scratch(None);
-    let slots = Slots::new(&scratch).unwrap();
-    let (mut slot, mut versions) = (slots.add(&mut vec![5; 100]).unwrap(), Vec::new());
+    let values = ValueStore::new(&scratch).unwrap();
+    let (mut value, mut versions) = (values.add(&mut vec![5; 100]).unwrap(), Vec::new());
     for _ in 0..3 {
-        slots.write_changing(&mut slot, &mut vec![7; 100]).unwrap();
-        slots.write_fixed(&mut slot, &mut vec![5; 100]).unwrap();
-        assert_eq!(part_of(&slots, &slot).unwrap(), (vec![5; 100], Some(vec![7; 100])));
-        versions.push(slots.files().map(whole));
+        values.write_changing(&mut value, &mut vec![7; 100]).unwrap();
+        values.write_fixed(&mut value, &mut vec![5; 100]).unwrap();
+        assert_eq!(part_of(&values, &value).unwrap(), (vec![5; 100], Some(vec![7; 100])));
+        versions.push(values.files().map(whole));
     }
     // The same content in the same place: no keystream occurs twice, and no older version passes for the last one.
-    for (which, file) in slots.files().into_iter().enumerate() {
+    for (which, file) in values.files().into_iter().enumerate() {
         assert_eq!(whole(file).len(), 116);
         let [first, second, last] = [0, 1, 2].map(|version: usize| versions[version][which].clone());
         assert!(first != second && second != last && first != last);
         for old in [first, second] {
             write_all_at(file, &old, 0).unwrap();
-            assert!(is_damaged(&part_of(&slots, &slot)));
+            assert!(is_damaged(&part_of(&values, &value)));
         }
         write_all_at(file, &last, 0).unwrap();
-        assert!(part_of(&slots, &slot).is_ok());
+        assert!(part_of(&values, &value).is_ok());
     }
     // Two files do not pass for each other either.
-    write_all_at(slots.files()[0], &versions[2][1], 0).unwrap();
-    assert!(is_damaged(&part_of(&slots, &slot)));
+    write_all_at(values.files()[0], &versions[2][1], 0).unwrap();
+    assert!(is_damaged(&part_of(&values, &value)));
 }
 
 #[test]
 fn parts_that_are_replaced_take_no_more_of_the_limit() {
     let (_folder, scratch) = scratch(Some(250));
-    let slots = Slots::new(&scratch).unwrap();
-    let mut slot = slots.add(&mut vec![5; 100]).unwrap();
+    let values = ValueStore::new(&scratch).unwrap();
+    let mut value = values.add(&mut vec![5; 100]).unwrap();
     for round in 0..20 {
-        slots.write_changing(&mut slot, &mut vec![round; 100]).unwrap();
+        values.write_changing(&mut value, &mut vec![round; 100]).unwrap();
         assert_eq!(scratch.used(), 232);
     }
-    assert!(slots.write_changing(&mut slot, &mut vec![0; 101]).is_err());
-    drop(slots);
+    assert!(values.write_changing(&mut value, &mut vec![0; 101]).is_err());
+    drop(values);
     assert_eq!(scratch.used(), 0);
 }
 

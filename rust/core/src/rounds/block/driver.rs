@@ -7,7 +7,7 @@ use super::items::ItemBlock;
 use super::round::BlockRound;
 use super::shared_table::SharedTable;
 use super::users::UserBlock;
-use crate::rounds::selection::Released;
+use crate::rounds::released::Released;
 
 /// Released items: those that one user alone keeps, and shared ones by slot.
 pub(crate) type AloneAndShared<N> = (Vec<Released<N>>, Vec<Released<u32>>);

@@ -15,7 +15,7 @@ use super::rows::LEAVE_AT;
 use super::shared_table::SharedTable;
 use super::sums::RANGE;
 use crate::rounds::decision::{ItemState, checked_weight};
-use crate::rounds::selection::Released;
+use crate::rounds::released::Released;
 
 /// Items of a block at most: whole ranges.
 pub const BLOCK_ITEMS: usize = if cfg!(any(test, feature = "testing")) { RANGE } else { 1 << 13 };

@@ -11,7 +11,7 @@ use super::descent::{LoneLines, SharedLines};
 use super::lone_item::Alone;
 use super::round::BlockRound;
 use super::rows::LEAVE_AT;
-use crate::rounds::selection::Released;
+use crate::rounds::released::Released;
 use crate::weighting::Spread;
 
 /// Items that receive and are decided at a time.

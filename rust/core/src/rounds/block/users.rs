@@ -9,7 +9,7 @@ use super::lone_items::AloneItems;
 use super::round::BlockRound;
 use super::rows::SharedRows;
 use super::shared_table::SharedTable;
-use crate::rounds::selection::Released;
+use crate::rounds::released::Released;
 use crate::weighting::{Allowances, Spread};
 
 /// Users with the items that they keep.

@@ -3,8 +3,8 @@
 //! `division` divides the users into parts. `slots` says which items several users keep. `lines` says which of a
 //! tree stand above others. `users` makes blocks of all that, on which the driver of [`block`](super::block) runs the rounds.
 
+mod descent;
 mod division;
-mod lines;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -18,8 +18,8 @@ use users::InBlocks;
 
 use super::block::{ALONE_BYTES, Above, BlockRound, Driver, ITEM_BYTES, MemoryBlocks, RANGE};
 use super::calibration::Calibration;
+use super::released::Selected;
 use super::scoring::Publish;
-use super::selection::Selected;
 use crate::bounding::BoundedContributions;
 use crate::weighting::Drift;
 

@@ -15,7 +15,7 @@ use super::*;
 use crate::rounds::block::UserBlock;
 use crate::rounds::block::{SharedTable, THREAD_SLOTS};
 use crate::rounds::decision::{ItemOutcome, ItemState, ScoredRound};
-use crate::rounds::selection::Released;
+use crate::rounds::released::Released;
 use crate::rounds::{NoiseCheck, Round, Rule, Scoring, UserSize};
 use dpsel_exact::numeric::UNIT;
 

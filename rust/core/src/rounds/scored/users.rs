@@ -6,8 +6,8 @@ use dpsel_rows::contributions::{Digests, Keys, Lineage, Vocabulary};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::runtime::parallel::{self, Idle};
 
+use super::descent;
 use super::division::{KeptPart, divide_users, enough_rows};
-use super::lines;
 use super::slots::ItemSlots;
 use crate::bounding::KeptPiece;
 use crate::rounds::block::{
@@ -63,7 +63,7 @@ impl InBlocks {
         let threads = parallel::threads_for(rows, control);
         let slots = ItemSlots::assign(&pieces, vocabulary.code_bound(), threads);
         let (digests, lineage) = (vocabulary.digests(), vocabulary.keys().lineage());
-        let shared_lines = lineage.map(|lineage| lines::of_shared(&slots, lineage)).transpose()?;
+        let shared_lines = lineage.map(|lineage| descent::of_shared(&slots, lineage)).transpose()?;
         let chunks = slots.codes().chunks(BLOCK_ITEMS).enumerate().collect();
         let mut items = parallel::map(threads, chunks, |(number, codes): (usize, &[u32])| {
             ItemBlock::new(number * BLOCK_ITEMS, digests.of(codes))
@@ -107,7 +107,7 @@ impl Buffers {
             let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
             let others = items.len() - with_slot;
             if let (Some(lineage), Some(lines)) = (lineage, &mut lines) {
-                lines::push_alone(&mut alone[alone_end..][..others], alone_end, (slots, lineage), lines)?;
+                descent::push_alone(&mut alone[alone_end..][..others], alone_end, (slots, lineage), lines)?;
             }
             lens.push((codes(with_slot), codes(others)));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);

@@ -149,19 +149,20 @@ pub fn l2_continuous_curve(epsilon: f64, delta: f64, norm: u64) -> Result<CurveS
 /// # Errors
 /// As [`l2_continuous_curve`].
 pub fn screening_and_curve(epsilon: f64, delta: f64, screening: f64, norm: u64) -> Result<(f64, CurveSpec)> {
-    let (Whole { alpha, divergence }, curve) = continuous(epsilon, delta, sub_down(1.0, screening), norm)?;
+    let (RenyiDivergence { alpha, divergence }, curve) =
+        continuous(epsilon, delta, sub_down(1.0, screening), norm)?;
     let sigma = sqrt_up(div_up(alpha, mul_down(2.0, mul_down(divergence, screening))));
     Ok((sigma, curve))
 }
 
 /// The order of a calibration and its divergence in all.
-struct Whole {
+struct RenyiDivergence {
     alpha: f64,
     divergence: f64,
 }
 
 /// A continuous curve with this share of the divergence and all of the approximation.
-fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(Whole, CurveSpec)> {
+fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(RenyiDivergence, CurveSpec)> {
     let half = approximate_half(epsilon, delta, share);
     if half > FARTHEST_HALF {
         return Err(too_long(FARTHEST_HALF));
@@ -170,7 +171,7 @@ fn continuous(epsilon: f64, delta: f64, share: f64, norm: u64) -> Result<(Whole,
     let (whole, delta) = budget(epsilon, delta, alpha, part).ok_or_else(no_order)?;
     let kind = CurveKind::L2Continuous { alpha, divergence: mul_down(whole, share), delta, norm };
     let curve = with_half(kind, continuous_quantum(half))?;
-    Ok((Whole { alpha, divergence: whole }, curve))
+    Ok((RenyiDivergence { alpha, divergence: whole }, curve))
 }
 
 /// A quantum of an L1 curve that divides the least weight of a user nearly evenly. The table of an L1 curve is cheap.

@@ -73,7 +73,7 @@ pub(super) trait Constraint {
 /// [`Error::Calibration`] if the curve does not reach 1 within [`MOST_ENTRIES`].
 pub(super) fn build(constraint: &impl Constraint, span: usize) -> Result<Vec<Probability>> {
     let mut builder =
-        Builder { constraint, span, entries: constraint.start(), binding: 1, ranges: Vec::new() };
+        CurveBuilder { constraint, span, entries: constraint.start(), binding: 1, ranges: Vec::new() };
     while builder.entries.len() < MOST_ENTRIES {
         let next = builder.next_entry()?;
         if next.is_one() {
@@ -94,7 +94,7 @@ fn unfinished() -> Error {
     }
 }
 
-struct Builder<'a, C> {
+struct CurveBuilder<'a, C> {
     constraint: &'a C,
     span: usize,
     entries: Vec<Probability>,
@@ -104,7 +104,7 @@ struct Builder<'a, C> {
     ranges: Vec<(usize, usize)>,
 }
 
-impl<C: Constraint> Builder<'_, C> {
+impl<C: Constraint> CurveBuilder<'_, C> {
     /// The next entry: at least the last one.
     fn next_entry(&mut self) -> Result<Probability> {
         let next = self.largest_entry();

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{Contributions, Later, Refill, RowOrder, UnindexedRows, UnindexedWay};
+use dpsel_rows::contributions::{
+    Contributions, Later, RowOrder, SpillingBuilder, UnindexedRows, UnindexedWay,
+};
 use dpsel_rows::ingest::{ItemSchema, OpenSource};
 use dpsel_rows::runtime::parallel;
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
@@ -120,9 +122,10 @@ impl<'a> RowSink<'a> {
         let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
         let straight = is_plain.then_some(UnindexedWay { rows: self.stages.memory.straight, begin: &begin });
         let rows = (source.known_rows(), key, control);
-        let refill = Refill::new((schema, order), (self.stages.memory.table, later), rows, &spill, straight);
-        source.deliver(key, control, || refill.worker())?;
-        if let Some(contributions) = refill.finish()? {
+        let builder =
+            SpillingBuilder::new((schema, order), (self.stages.memory.table, later), rows, &spill, straight);
+        source.deliver(key, control, || builder.worker())?;
+        if let Some(contributions) = builder.finish()? {
             return Ok(Read::InMemory(contributions));
         }
         control.end_reading();

@@ -24,7 +24,7 @@ pub(in crate::ingest) struct Flat {
 /// The values of a [`Flat`] column.
 #[derive(Debug)]
 pub(in crate::ingest) enum Values {
-    Words(Words),
+    Integers(IntegerValues),
     Small(BinaryArray),
     Large(LargeBinaryArray),
     Views(BinaryViewArray),
@@ -33,14 +33,14 @@ pub(in crate::ingest) enum Values {
 
 /// Integer-like values as 64-bit words.
 #[derive(Debug, Clone)]
-pub(in crate::ingest) struct Words {
+pub(in crate::ingest) struct IntegerValues {
     pub(in crate::ingest) values: ScalarBuffer<u64>,
     pub(in crate::ingest) signed: bool,
     /// Multiplier from a word to the canonical value.
     pub(in crate::ingest) scale: i64,
 }
 
-impl Words {
+impl IntegerValues {
     /// The canonical value of a word of this column.
     #[inline]
     pub(in crate::ingest) fn canonical(&self, word: u64) -> i128 {
@@ -71,14 +71,14 @@ impl Flat {
             DataType::LargeBinary => Values::Large(array.as_binary::<i64>().clone()),
             DataType::BinaryView => Values::Views(array.as_binary_view().clone()),
             DataType::FixedSizeBinary(_) => Values::Fixed(array.as_fixed_size_binary().clone()),
-            DataType::Decimal128(..) => Values::Words(whole_numbers(array)?),
-            _ => Values::Words(words(array).ok_or(REFUSED)?),
+            DataType::Decimal128(..) => Values::Integers(whole_numbers(array)?),
+            _ => Values::Integers(words(array).ok_or(REFUSED)?),
         };
         Ok(Self { kind, values })
     }
 }
 
-fn words(array: &dyn Array) -> Option<Words> {
+fn words(array: &dyn Array) -> Option<IntegerValues> {
     let data_type = array.data_type();
     let values = match data_type {
         DataType::Int8 => widen_signed::<Int8Type>(array),
@@ -105,14 +105,14 @@ fn words(array: &dyn Array) -> Option<Words> {
         _ => return None,
     };
     let signed = !data_type.is_unsigned_integer();
-    Some(Words { values, signed, scale: scale(data_type) })
+    Some(IntegerValues { values, signed, scale: scale(data_type) })
 }
 
 /// Decimals without a fraction, which are integers.
 ///
 /// # Errors
 /// [`Error::Values`] beyond 64 bits.
-fn whole_numbers(array: &dyn Array) -> Result<Words> {
+fn whole_numbers(array: &dyn Array) -> Result<IntegerValues> {
     let word = |value: Option<i128>| match value {
         // What stands under a null may be anything.
         None => Some(0),
@@ -124,7 +124,7 @@ fn whole_numbers(array: &dyn Array) -> Result<Words> {
         what: "has whole numbers beyond 64 bits",
         fix: "cast the column to string",
     })?;
-    Ok(Words { values, signed: true, scale: 1 })
+    Ok(IntegerValues { values, signed: true, scale: 1 })
 }
 
 /// 64-bit values, without a copy.

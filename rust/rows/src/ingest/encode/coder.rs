@@ -11,7 +11,7 @@ use super::frequent::{FrequentKeys, SmallIntegers};
 use super::own_codes::OwnCodes;
 use super::payload::{BytePayload, NoPayload};
 use super::sink::{Codes, Sink};
-use crate::ingest::columns::{ByteColumn, Flat, Values, Words, decode_runs};
+use crate::ingest::columns::{ByteColumn, Flat, IntegerValues, Values, decode_runs};
 use crate::ingest::items::{Code, KeyStore, Payload};
 
 /// Batches with fewer rows are coded without a table of frequent keys.
@@ -96,7 +96,7 @@ impl<C: Code> Coder<C> {
     /// Append the codes of all rows of a column.
     pub(super) fn flat(&mut self, column: &Flat, sink: &mut impl Sink, codes: &mut Vec<C>) -> Result<()> {
         match &column.values {
-            Values::Words(words) => self.words(column.kind, words, sink, codes),
+            Values::Integers(words) => self.words(column.kind, words, sink, codes),
             Values::Small(c) => self.bytes(column.kind, c, sink, codes),
             Values::Large(c) => self.bytes(column.kind, c, sink, codes),
             Values::Views(c) => self.bytes(column.kind, c, sink, codes),
@@ -108,7 +108,7 @@ impl<C: Code> Coder<C> {
     pub(super) fn words(
         &mut self,
         kind: KeyKind,
-        words: &Words,
+        words: &IntegerValues,
         sink: &mut impl Sink,
         codes: &mut Vec<C>,
     ) -> Result<()> {

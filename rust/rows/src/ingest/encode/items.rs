@@ -197,7 +197,7 @@ impl ItemParts {
             Values::Small(texts) => self.push(texts, packed, &mut counts)?,
             Values::Large(texts) => self.push(texts, packed, &mut counts)?,
             Values::Views(texts) => self.push(texts, packed, &mut counts)?,
-            Values::Words(_) | Values::Fixed(_) => return Err(NO_TEXT),
+            Values::Integers(_) | Values::Fixed(_) => return Err(NO_TEXT),
         }
         Ok(counts)
     }

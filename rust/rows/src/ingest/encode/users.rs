@@ -7,7 +7,7 @@ use dpsel_exact::{Error, Result};
 use super::coder::Coder;
 use super::sink::{Codes, Sink};
 use crate::ingest::columns::{
-    ByteColumn, Flat, PackedBytes, Values, Words, decode_runs, dictionary_keys, plain_values,
+    ByteColumn, Flat, IntegerValues, PackedBytes, Values, decode_runs, dictionary_keys, plain_values,
 };
 use crate::ingest::items::{UserCode, encode_composite};
 
@@ -143,13 +143,13 @@ impl UserEncoder {
 
     fn flat(&mut self, column: &Flat, sink: &mut impl Sink) -> Result<()> {
         match &column.values {
-            Values::Words(words) => {
+            Values::Integers(words) => {
                 find_starts(&words.values, &mut self.starts);
                 if self.starts.len() == words.values.len() {
                     return self.coder.words(column.kind, words, sink, &mut self.users);
                 }
                 let at_starts = self.starts.iter().map(|&at| words.values[at as usize]).collect();
-                let at_starts = Words { values: at_starts, ..words.clone() };
+                let at_starts = IntegerValues { values: at_starts, ..words.clone() };
                 self.coder.words(column.kind, &at_starts, sink, &mut self.users)
             }
             Values::Small(c) => self.bytes(column.kind, c, sink),

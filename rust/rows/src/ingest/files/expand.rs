@@ -292,7 +292,7 @@ fn unknown_format(extension: Option<&str>) -> String {
              or .ipc (text also with .gz or .zst), or pass file_format="
                 .into()
         },
-        magic::Kind::refusal,
+        magic::UnreadFormat::refusal,
     )
 }
 

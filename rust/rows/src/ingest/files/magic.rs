@@ -4,7 +4,7 @@ use std::io::Read;
 
 /// A format that is not read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct UnreadFormat {
     name: &'static str,
     /// Extensions of compressed files, in lower case.
     extensions: &'static [&'static str],
@@ -18,12 +18,12 @@ const fn compressed(
     name: &'static str,
     extensions: &'static [&'static str],
     starts: &'static [&'static [u8]],
-) -> Kind {
-    Kind { name, extensions, starts, way: DECOMPRESS }
+) -> UnreadFormat {
+    UnreadFormat { name, extensions, starts, way: DECOMPRESS }
 }
 
-const fn table(name: &'static str, starts: &'static [&'static [u8]], way: &'static str) -> Kind {
-    Kind { name, extensions: &[], starts, way }
+const fn table(name: &'static str, starts: &'static [&'static [u8]], way: &'static str) -> UnreadFormat {
+    UnreadFormat { name, extensions: &[], starts, way }
 }
 
 /// The most bytes that a look at the start takes.
@@ -31,7 +31,7 @@ pub(super) const LONGEST: u64 = 16;
 pub(super) const GZIP: &[u8] = &[0x1f, 0x8b];
 pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-const KINDS: [Kind; 16] = [
+const KINDS: [UnreadFormat; 16] = [
     compressed("gzip", &[], &[GZIP]),
     compressed("Zstandard", &[], &[ZSTD]),
     compressed(
@@ -66,23 +66,23 @@ const KINDS: [Kind; 16] = [
 ];
 
 /// What the first bytes of a file say that it is, if it is a compressed file or a table.
-pub(super) fn by_start(bytes: &[u8]) -> Option<Kind> {
+pub(super) fn by_start(bytes: &[u8]) -> Option<UnreadFormat> {
     KINDS.into_iter().find(|kind| kind.starts.iter().any(|start| bytes.starts_with(start)))
 }
 
 /// As [`by_start`], for a file that was to be of the format with this magic, and is not.
-pub(super) fn other_than(magic: &[u8], file: Option<impl Read>) -> Option<Kind> {
+pub(super) fn other_than(magic: &[u8], file: Option<impl Read>) -> Option<UnreadFormat> {
     let mut start = Vec::new();
     file?.take(LONGEST).read_to_end(&mut start).ok()?;
     if start.starts_with(magic) { None } else { by_start(&start) }
 }
 
 /// The compression that an extension names, and that is not read.
-pub(super) fn by_extension(extension: &str) -> Option<Kind> {
+pub(super) fn by_extension(extension: &str) -> Option<UnreadFormat> {
     KINDS.into_iter().find(|kind| kind.extensions.contains(&extension))
 }
 
-impl Kind {
+impl UnreadFormat {
     /// Why such a file is not read, and what to do.
     pub(super) fn refusal(self) -> String {
         format!("it is {}, which is not read here; {}", self.name, self.way)

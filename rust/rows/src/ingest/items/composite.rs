@@ -21,7 +21,7 @@ pub(in crate::ingest) fn encode(columns: &[Flat], rows: usize, out: &mut PackedB
 /// Append the component of a row of a column.
 pub(in crate::ingest) fn push_component(column: &Flat, row: usize, out: &mut Vec<u8>) {
     match &column.values {
-        Values::Words(words) => push_integer(column.kind, words.canonical(words.values[row]), out),
+        Values::Integers(words) => push_integer(column.kind, words.canonical(words.values[row]), out),
         Values::Small(bytes) => push_bytes(column.kind, bytes.get(row), out),
         Values::Large(bytes) => push_bytes(column.kind, bytes.get(row), out),
         Values::Views(bytes) => push_bytes(column.kind, bytes.get(row), out),

@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema};
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 
-use super::words::kind_words;
+use super::kind_names::kind_name;
 use crate::ingest::columns::{element_type, key_kind, key_type, unsupported, value_type};
 use crate::ingest::encode::{Chunk, Encoder, Sink};
 use crate::ingest::items::{Code, ItemCode, Payload, Side, UserCode, with_rows};
@@ -102,8 +102,8 @@ impl Members {
             what: format!(
                 "column '{}' of the table has {}, but the released items are {}, so none could be found",
                 field.name(),
-                kind_words(theirs),
-                kind_words(ours)
+                kind_name(theirs),
+                kind_name(ours)
             ),
             fix: "cast the column to the type that it had in the selection (columns of CSV files are text)"
                 .into(),

@@ -10,6 +10,7 @@
 //! depend on unreleased rows, so the items come back in the types in which they were listed ([`ListedTypes`]).
 
 mod cast;
+mod kind_names;
 mod list;
 mod members;
 mod own_items;
@@ -17,7 +18,6 @@ mod prior;
 mod target;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use list::{ListedTypes, PublicList};
 pub use members::Members;

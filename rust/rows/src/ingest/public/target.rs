@@ -8,7 +8,7 @@ use dpsel_exact::random::KeyKind;
 use dpsel_exact::{Error, Result};
 
 use super::cast::{Failure, exactly};
-use super::words::{fix, kind_words, words};
+use super::kind_names::{fix, kind_name, type_name};
 use crate::ingest::columns::key_kind;
 use crate::ingest::layout::ColumnLayout;
 use crate::ingest::names::Columns;
@@ -58,8 +58,8 @@ impl Target {
     }
 
     /// The values of the data, in the words of errors.
-    fn words(&self) -> String {
-        if self.undeclared { kind_words(&self.data_type).into() } else { words(&self.data_type) }
+    fn type_name(&self) -> String {
+        if self.undeclared { kind_name(&self.data_type).into() } else { type_name(&self.data_type) }
     }
 }
 
@@ -91,13 +91,13 @@ pub(super) fn in_types_of(
         arrays[*at] = exactly(&arrays[*at], data_type).map_err(|failure| match failure {
             Failure::Type => refused(format!(
                 "has {} for column '{item}', but the data has {} there, so none of them could be found",
-                words(batch.column(*at).data_type()),
-                target.words(),
+                type_name(batch.column(*at).data_type()),
+                target.type_name(),
             )),
             Failure::Item(row) => refused(format!(
                 "has an item at position {} that column '{item}' of the data, which has {}, cannot hold",
                 first + row,
-                target.words(),
+                target.type_name(),
             )),
         })?;
     }

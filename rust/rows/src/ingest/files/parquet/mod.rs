@@ -2,12 +2,12 @@
 //!
 //! The footer is at the end of the file, so a pipe is read into memory first.
 
+#[cfg(unix)]
+mod chunk_reader;
+mod concatenation_check;
 mod declared;
 mod first_pages;
 mod int96;
-#[cfg(unix)]
-mod on_disk;
-mod start;
 #[cfg(test)]
 mod tests;
 
@@ -122,7 +122,7 @@ fn footer(input: &Input, bytes: &impl ChunkReader) -> Result<ArrowReaderMetadata
         magic::other_than(b"PAR1", input.peek().ok())
             .map_or_else(|| failed(path, &e, FOOTER), |kind| unreadable(path, kind.refusal()))
     })?;
-    start::check(bytes, footer.metadata(), path)?;
+    concatenation_check::check(bytes, footer.metadata(), path)?;
     Ok(footer)
 }
 
@@ -253,7 +253,7 @@ impl Part {
     fn reader(&self) -> Result<ParquetRecordBatchReader> {
         match (self.file.input.on_disk()?, self.file.input.in_memory()) {
             #[cfg(unix)]
-            (Some(file), _) => self.reader_of(on_disk::OnDisk::new(file)),
+            (Some(file), _) => self.reader_of(chunk_reader::FileChunkReader::new(file)),
             #[cfg(not(unix))]
             (Some(file), _) => self.reader_of(file),
             (None, Some(bytes)) => self.reader_of(bytes),

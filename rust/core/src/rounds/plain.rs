@@ -1,4 +1,4 @@
-//! The loop over the rounds of a mechanism.
+//! The loop over the rounds of a mechanism in memory, unless they are scored.
 
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
@@ -10,8 +10,8 @@ use super::item_states::ItemStates;
 use super::items::{ByCode, Weighed};
 use super::least_users::Lowered;
 use super::noisy_ranks::NoisyRanks;
+use super::released::Selected;
 use super::scored::{self, score_rounds};
-use super::selection::Selected;
 use super::turns::{Deciding, Turns};
 use crate::bounding::{BoundedContributions, ItemSet};
 use crate::weighting::{Guidance, WeightHistogram, weigh_round};
@@ -52,7 +52,7 @@ fn plain_bytes(calibration: &Calibration, totals: Totals) -> usize {
 ///
 /// # Errors
 /// Interruption; the limit of memory; [`dpsel_exact::Error::Internal`] for weights to be lowered in scored rounds.
-pub fn select_rounds(
+pub fn run_rounds(
     mut contributions: BoundedContributions,
     calibration: &Calibration,
     (with_weights, lowered): (bool, Lowered),

@@ -10,8 +10,8 @@ use crate::settings::Settings;
 /// What is done when the rows are there, with fresh counters.
 pub(crate) type Begun<Made> = (Control, Box<dyn FnOnce(Source, &Control) -> Result<Made> + Send>);
 
-/// Work on the rows of a source.
-pub(crate) trait Work {
+/// Consumes the rows of a source.
+pub(crate) trait Consumer {
     /// What comes of it.
     type Made: Send + 'static;
 

@@ -1,4 +1,4 @@
-//! The link from the calling thread, which pulls batches from Python, to the job's thread, which reads them.
+//! The channel from the calling thread, which pulls batches from Python, to the job's thread, which reads them.
 //!
 //! The calling thread does the pulling because a Python producer may be tied to it (a database cursor),
 //! and because there a signal interrupts the producer itself. The job never needs the interpreter, so the
@@ -14,9 +14,9 @@ use dpsel_rows::ingest::Source;
 use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
 
+use crate::consumer::Consumer;
+use crate::job_thread::{Running, TICK, run_here};
 use crate::producer::Producer;
-use crate::work::Work;
-use crate::worker::{Running, TICK, run_here};
 
 /// Batches that may wait between the two threads: enough to keep both busy, little memory.
 const IN_FLIGHT: usize = 4;
@@ -29,15 +29,15 @@ enum Message {
     End,
 }
 
-/// The job's end of the link.
-struct LinkReader {
+/// The job's end of the channel.
+struct ChannelReader {
     schema: SchemaRef,
     messages: Receiver<Message>,
     producer: Thread,
     ended: bool,
 }
 
-impl Iterator for LinkReader {
+impl Iterator for ChannelReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -60,13 +60,13 @@ impl Iterator for LinkReader {
     }
 }
 
-impl RecordBatchReader for LinkReader {
+impl RecordBatchReader for ChannelReader {
     fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 }
 
-impl Drop for LinkReader {
+impl Drop for ChannelReader {
     fn drop(&mut self) {
         // A producer that waits for room must learn at once that nobody reads any more.
         self.producer.unpark();
@@ -94,14 +94,14 @@ impl First {
 }
 
 /// Do a job on the batches of `producer`.
-pub(crate) fn run<W: Work>(py: Python<'_>, producer: &mut dyn Producer, job: &W) -> PyResult<W::Made> {
+pub(crate) fn run<W: Consumer>(py: Python<'_>, producer: &mut dyn Producer, job: &W) -> PyResult<W::Made> {
     let (schema, first) = (producer.schema(), First::read(py, producer)?);
     if first.all && !job.is_long() {
         let reader = RecordBatchIterator::new(first.batches.into_iter().map(Ok), schema);
         return run_here(py, Source::Undeclared(Box::new(reader), producer.found()), job);
     }
     let (sender, messages) = sync_channel(IN_FLIGHT);
-    let reader = LinkReader { schema, messages, producer: std::thread::current(), ended: false };
+    let reader = ChannelReader { schema, messages, producer: std::thread::current(), ended: false };
     let source = Source::Undeclared(Box::new(reader), producer.found());
     let mut running = Running::start(py, source, job)?;
     let control = running.control();
@@ -119,7 +119,7 @@ struct Push<'a, W> {
     last_tick: Instant,
 }
 
-impl<W: Work> Push<'_, W> {
+impl<W: Consumer> Push<'_, W> {
     /// Push every batch and the end mark. Consumes the sender, so that a failure cuts the stream off.
     fn all(mut self, py: Python<'_>, first: Vec<RecordBatch>, producer: &mut dyn Producer) -> PyResult<()> {
         let mut first = first.into_iter().map(|batch| Ok(Some(batch)));

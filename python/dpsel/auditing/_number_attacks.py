@@ -18,8 +18,8 @@ from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._exact import moved_numbers
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon
-from dpsel.auditing._search import Claim, Shown
-from dpsel.release._wording import counted
+from dpsel.auditing._search import Claim, LowerBounds
+from dpsel.release._wording import quantity
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class NumberAttack:
     claim: Claim
     tables: tuple[CountedTables, ...]
 
-    def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> Shown:
+    def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> LowerBounds:
         """Return the largest lower bounds, too large with a chance of ``alpha`` at most.
 
         Tests pass the keys of all calls.
@@ -88,15 +88,15 @@ class NumberAttack:
             for tables, part in zip(self.tables, parts, strict=True)
         ]
         first = max(shown, key=lambda found: (found.refutes(self.claim), found.epsilon, found.delta))
-        return Shown(first.tables, first.epsilon, max(found.delta for found in shown), first.samples)
+        return LowerBounds(first.tables, first.epsilon, max(found.delta for found in shown), first.samples)
 
-    def _test(self, sampler: CountedSampler, tables: CountedTables, rows: int, alpha: float) -> Shown:
+    def _test(self, sampler: CountedSampler, tables: CountedTables, rows: int, alpha: float) -> LowerBounds:
         """Choose events on a quarter of the rows, and count them on the others."""
         epsilon, delta = self.claim.epsilon, self.claim.delta
         first = sampler.draw(tables, rows // 4)
         for_delta, for_epsilon = choose(first, first, epsilon, delta)
         fresh = sampler.draw(tables, rows - rows // 4)
-        return Shown(
+        return LowerBounds(
             tables.neighbours,
             epsilon=JointCounts(*astuple(for_epsilon.count(fresh))).least_epsilon(delta, alpha),
             delta=JointCounts(*astuple(for_delta.count(fresh))).least_delta(epsilon, alpha),
@@ -118,7 +118,7 @@ def on_items_with_numbers(mechanism: SelectionMechanism, privacy: ApproxDP, coun
     beside = "a public one" if public == 1 else f"{public} public ones"
     tables = [
         CountedTables(
-            Neighbours(f"an item of {counted(level, 'other')}, {beside}", ((level, (0,)),), held), public
+            Neighbours(f"an item of {quantity(level, 'other')}, {beside}", ((level, (0,)),), held), public
         )
         for level in levels
     ]

@@ -8,20 +8,20 @@ use super::space::Scratch;
 
 /// Two files, in which several threads read and write values of their own.
 #[derive(Debug)]
-pub struct Slots {
+pub struct ValueStore {
     fixed: ScratchFile,
     changing: ScratchFile,
 }
 
 /// Where the parts of a value stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
+pub struct StoredValue {
     fixed: StoredBlock,
     /// None before it is written for the first time.
     changing: Option<StoredBlock>,
 }
 
-impl Slots {
+impl ValueStore {
     /// # Errors
     /// [`dpsel_exact::Error::File`] if the folder takes no file.
     pub fn new(scratch: &Scratch) -> Result<Self> {
@@ -32,25 +32,25 @@ impl Slots {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::File`] if the disk or the limit is full; [`dpsel_exact::Error::Capacity`] for a part beyond 4 GiB.
-    pub fn add(&self, fixed: &mut Vec<u8>) -> Result<Slot> {
-        Ok(Slot { fixed: self.fixed.append_one(fixed)?, changing: None })
+    pub fn add(&self, fixed: &mut Vec<u8>) -> Result<StoredValue> {
+        Ok(StoredValue { fixed: self.fixed.append_one(fixed)?, changing: None })
     }
 
     /// Write the part that seldom changes anew.
     ///
     /// # Errors
-    /// As [`Slots::add`].
-    pub fn write_fixed(&self, slot: &mut Slot, fixed: &mut Vec<u8>) -> Result<()> {
-        slot.fixed = self.fixed.replace(slot.fixed, fixed)?;
+    /// As [`ValueStore::add`].
+    pub fn write_fixed(&self, value: &mut StoredValue, fixed: &mut Vec<u8>) -> Result<()> {
+        value.fixed = self.fixed.replace(value.fixed, fixed)?;
         Ok(())
     }
 
     /// Write the part that changes.
     ///
     /// # Errors
-    /// As [`Slots::add`].
-    pub fn write_changing(&self, slot: &mut Slot, changing: &mut Vec<u8>) -> Result<()> {
-        slot.changing = Some(match slot.changing {
+    /// As [`ValueStore::add`].
+    pub fn write_changing(&self, value: &mut StoredValue, changing: &mut Vec<u8>) -> Result<()> {
+        value.changing = Some(match value.changing {
             Some(before) => self.changing.replace(before, changing)?,
             None => self.changing.append_one(changing)?,
         });
@@ -61,10 +61,10 @@ impl Slots {
     ///
     /// # Errors
     /// [`dpsel_exact::Error::File`] if a part cannot be read, or is not what was written last.
-    pub fn read(&self, slot: &Slot, fixed: &mut Vec<u8>, changing: &mut Vec<u8>) -> Result<bool> {
-        self.fixed.read(slot.fixed, fixed)?;
-        slot.changing.map_or(Ok(()), |block| self.changing.read(block, changing))?;
-        Ok(slot.changing.is_some())
+    pub fn read(&self, value: &StoredValue, fixed: &mut Vec<u8>, changing: &mut Vec<u8>) -> Result<bool> {
+        self.fixed.read(value.fixed, fixed)?;
+        value.changing.map_or(Ok(()), |block| self.changing.read(block, changing))?;
+        Ok(value.changing.is_some())
     }
 
     /// The files themselves, to damage them.
@@ -74,7 +74,7 @@ impl Slots {
     }
 }
 
-impl Slot {
+impl StoredValue {
     /// Where the value stands, so that values can be read in the order of the disk.
     #[must_use]
     pub fn place(&self) -> u64 {

@@ -39,7 +39,7 @@ const OWN: u64 = 64;
 pub(crate) type Spill<'a> = dyn Fn(Contributions) -> Result<()> + Sync + 'a;
 
 /// A builder that hands its rows over when it holds too much.
-pub struct Refill<'a> {
+pub struct SpillingBuilder<'a> {
     current: RwLock<OpenBuilder>,
     schema: ItemSchema,
     order: RowOrder,
@@ -57,9 +57,9 @@ pub struct Refill<'a> {
     rows: AtomicU64,
 }
 
-impl fmt::Debug for Refill<'_> {
+impl fmt::Debug for SpillingBuilder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refill").finish_non_exhaustive()
+        f.debug_struct("SpillingBuilder").finish_non_exhaustive()
     }
 }
 
@@ -91,7 +91,7 @@ fn apart(control: &Control) -> Control {
     Control::new(control.threads().try_into().ok(), None)
 }
 
-impl<'a> Refill<'a> {
+impl<'a> SpillingBuilder<'a> {
     /// An empty builder, whose rows go to `spill` when they take more than `most` bytes, or in the end if what comes
     /// `later` would exceed the limit of memory. At most `rows` rows have a user and an item, as far as that is known. If
     /// these are many and memory is not scarce, small integers are their own codes in the first builder.
@@ -121,13 +121,13 @@ impl<'a> Refill<'a> {
     }
 
     /// A worker for one thread.
-    pub fn worker(&self) -> RefillWorker<'_, 'a> {
+    pub fn worker(&self) -> SpillingWorker<'_, 'a> {
         let part = Arc::<Mutex<PartOfThread>>::default();
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         current.parts.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&part));
         let number = current.number;
         drop(current);
-        RefillWorker { refill: self, held: None, straight: None, part, number }
+        SpillingWorker { shared: self, held: None, straight: None, part, number }
     }
 
     /// All rows, if they were never too many and the job fits into memory with them. Otherwise the last ones go the way of
@@ -212,9 +212,9 @@ impl<'a> Refill<'a> {
     }
 }
 
-/// One thread's access to a [`Refill`].
-pub struct RefillWorker<'r, 'a> {
-    refill: &'r Refill<'a>,
+/// One thread's access to a [`SpillingBuilder`].
+pub struct SpillingWorker<'r, 'a> {
+    shared: &'r SpillingBuilder<'a>,
     /// The builder, during a step.
     held: Option<RwLockReadGuard<'r, OpenBuilder>>,
     /// What takes the rows if no builder does any more.
@@ -224,24 +224,24 @@ pub struct RefillWorker<'r, 'a> {
     number: u64,
 }
 
-impl fmt::Debug for RefillWorker<'_, '_> {
+impl fmt::Debug for SpillingWorker<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RefillWorker").finish_non_exhaustive()
+        f.debug_struct("SpillingWorker").finish_non_exhaustive()
     }
 }
 
 const NO_STEP: Error = Error::Internal("rows came outside of a step");
 
-impl Sink for RefillWorker<'_, '_> {
+impl Sink for SpillingWorker<'_, '_> {
     fn begin(&mut self) -> Result<Codes> {
         if let Some(collector) = &self.straight {
             collector.lock().map_err(|_| POISONED)?.begin_step();
             return Ok(Codes::OfStep);
         }
-        let held = self.refill.current.read().map_err(|_| POISONED)?;
+        let held = self.shared.current.read().map_err(|_| POISONED)?;
         if held.is_last {
             drop(held);
-            self.straight = Some(self.refill.collector()?);
+            self.straight = Some(self.shared.collector()?);
             return Ok(Codes::OfStep);
         }
         let is_new = std::mem::replace(&mut self.number, held.number) != held.number;
@@ -275,13 +275,13 @@ impl Sink for RefillWorker<'_, '_> {
         if let Some(collector) = &self.straight {
             return collector.lock().map_err(|_| POISONED)?.push(users, lens, items);
         }
-        self.refill.runs.fetch_add(users.len() as u64, Ordering::Relaxed);
-        self.refill.rows.fetch_add(items.len() as u64, Ordering::Relaxed);
+        self.shared.runs.fetch_add(users.len() as u64, Ordering::Relaxed);
+        self.shared.rows.fetch_add(items.len() as u64, Ordering::Relaxed);
         let filling = self.held.as_ref().ok_or(NO_STEP)?;
         let mut part = self.part.lock().map_err(|_| POISONED)?;
         filling.builder.push(&mut part, users, lens, items)?;
         // Rows of an open chunk are not counted yet.
-        if part.open.rows() > self.refill.open { filling.builder.close(&mut part.open) } else { Ok(()) }
+        if part.open.rows() > self.shared.open { filling.builder.close(&mut part.open) } else { Ok(()) }
     }
 
     fn end(&mut self) -> Result<()> {
@@ -289,9 +289,9 @@ impl Sink for RefillWorker<'_, '_> {
             return Ok(());
         }
         let filling = self.held.take().ok_or(NO_STEP)?;
-        let is_full = self.refill.is_full(&filling);
+        let is_full = self.shared.is_full(&filling);
         drop(filling);
-        if is_full { self.refill.empty(self.number) } else { Ok(()) }
+        if is_full { self.shared.empty(self.number) } else { Ok(()) }
     }
 }
 

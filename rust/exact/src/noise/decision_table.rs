@@ -9,7 +9,7 @@ const BUCKETS: usize = 512;
 
 /// Bounds, for all weights of one bucket, on the upper halves of the words that release.
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+struct BucketBounds {
     /// A word whose upper half is larger releases no weight of the bucket.
     reject_above: u64,
     /// A word whose upper half is smaller releases every weight of the bucket.
@@ -18,18 +18,18 @@ struct Bucket {
 
 /// Equal steps of weight from where a release is all but impossible to where it is all but certain.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub(super) struct DecisionTable {
     start: u64,
     shift: u32,
-    buckets: Box<[Bucket; BUCKETS]>,
+    buckets: Box<[BucketBounds; BUCKETS]>,
 }
 
-impl Table {
+impl DecisionTable {
     /// Prepare the decisions of one round.
     pub(super) fn new(noise: Noise, law: Option<Law>, threshold: Threshold) -> Self {
         let (start, end) = transition(noise, threshold);
         let shift = (u64::BITS - (end - start).leading_zeros()).saturating_sub(BUCKETS.ilog2());
-        let undecided = Bucket { reject_above: u64::MAX, accept_below: 0 };
+        let undecided = BucketBounds { reject_above: u64::MAX, accept_below: 0 };
         let mut buckets = Box::new([undecided; BUCKETS]);
         if let Some(law) = law {
             // A larger weight releases for more words. So a word that releases the least weight of a bucket releases

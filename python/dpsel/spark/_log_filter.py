@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["quiet"]
+__all__ = ["filtered_logs"]
 
 #: PySpark logs exceptions under these names. It makes the loggers when it first needs them.
 _QUOTING: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
@@ -91,7 +91,7 @@ def _is_of(names: tuple[str, ...], name: str) -> bool:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def filtered_logs() -> Iterator[None]:
     """Keep the commands of this thread, and of no other thread, out of the logs."""
     _filters.enter()
     before = _is_in_release.set(True)

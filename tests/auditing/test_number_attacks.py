@@ -14,10 +14,10 @@ import pytest
 from scipy import integrate, stats
 
 import dpsel
-from dpsel.auditing import _cases, _counted, _counts_run, _exact
-from dpsel.auditing._counted import on_items_with_numbers, on_numbers
+from dpsel.auditing import _cases, _counts_run, _exact, _number_attacks
 from dpsel.auditing._counts_run import ATTACKED, CLEAR, LARGE, USUAL, law_with_numbers
 from dpsel.auditing._exact import TOLERANCE, excess, worst_of_selection
+from dpsel.auditing._number_attacks import on_items_with_numbers, on_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,7 @@ def faulty(noise: float = 1.0, *, squares: int = 2):
 
 def test_the_same_numbers_without_a_fault_stand(monkeypatch) -> None:
     """The reference: what the planted bugs below change is all that is wrong with them."""
-    monkeypatch.setattr(_counted, "select_partitions", faulty())
+    monkeypatch.setattr(_number_attacks, "select_partitions", faulty())
     attack = on_numbers(dpsel.CountLaplace(), CLEAR, OF_ROWS)
     assert not attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)
 
@@ -155,7 +155,7 @@ def test_the_same_numbers_without_a_fault_stand(monkeypatch) -> None:
 )
 @pytest.mark.parametrize("mechanism", [dpsel.CountGaussian(), dpsel.CountLaplace()], ids=repr)
 def test_planted_bugs_are_refuted(mechanism, fault, counts, rows, monkeypatch) -> None:
-    monkeypatch.setattr(_counted, "select_partitions", faulty(**fault))
+    monkeypatch.setattr(_number_attacks, "select_partitions", faulty(**fault))
     attack = on_numbers(mechanism, CLEAR, counts)
     assert attack.run(rows, ALPHA, keys()).refutes(attack.claim)
 
@@ -170,7 +170,7 @@ def test_items_with_numbers_that_cost_nothing_are_refuted_by_samples(monkeypatch
     def select(users, **options):
         return dpsel.select_partitions(users, **(options | {"privacy": whole}))
 
-    monkeypatch.setattr(_counted, "select_partitions", select)
+    monkeypatch.setattr(_number_attacks, "select_partitions", select)
     assert attack.run(ROWS, ALPHA, keys()).refutes(attack.claim)
 
 
@@ -186,7 +186,7 @@ def test_items_of_nobody_else_are_seen_beside_numbers(monkeypatch) -> None:
         held = {item for _, items in users for item in items} - there
         return SimpleNamespace(items=[*release.items, *((item, 0) for item in held)])
 
-    monkeypatch.setattr(_counted, "select_partitions", select)
+    monkeypatch.setattr(_number_attacks, "select_partitions", select)
     found = attack.run(ROWS, ALPHA, keys())
     assert found.delta > 0.9
     assert found.refutes(attack.claim)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from dpsel._tables import SHOWN_ROWS, Face
+from dpsel._tables import SHOWN_ROWS, Display
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.budget._payment import Payment
 
-__all__ = ["face_of", "latest", "page_of"]
+__all__ = ["display_of", "latest", "page_of"]
 
 #: A column that can be read, with margins; on a narrow screen the table scrolls by itself.
 _STYLE: Final = (
@@ -25,9 +25,9 @@ _STYLE: Final = (
 )
 
 
-def face_of(
+def display_of(
     entries: Sequence[Payment], total: Privacy, remaining: str, times: Sequence[str] | None = None
-) -> Face:
+) -> Display:
     """Return the entries with the times of a file, if there are any, and the totals below them."""
     mechanisms = [each.report and str(each.report["request"]["mechanism"]["name"]) for each in entries]
     columns = {
@@ -39,19 +39,21 @@ def face_of(
         "mechanism": [name or "-" for name in mechanisms],
     }
     totals = [f"total: {total!r}", f"remaining: {remaining}"]
-    return Face(head=list(columns), rows=list(zip(*columns.values(), strict=True)), below=totals)
+    return Display(head=list(columns), rows=list(zip(*columns.values(), strict=True)), below=totals)
 
 
-def latest(face: Face) -> Face:
+def latest(display: Display) -> Display:
     """Return the last entries, and how many came before."""
-    earlier = len(face.rows) - SHOWN_ROWS
+    earlier = len(display.rows) - SHOWN_ROWS
     more = [f"and {earlier:,} earlier"] if earlier > 0 else []
-    return replace(face, rows=face.rows[-SHOWN_ROWS:], below=[*more, *face.below])
+    return replace(display, rows=display.rows[-SHOWN_ROWS:], below=[*more, *display.below])
 
 
-def page_of(face: Face, head: str) -> str:
+def page_of(display: Display, head: str) -> str:
     """Return a page of a ledger that needs no other file: the totals, all entries, and the last hash."""
-    shown = replace(face, above=face.below, below=["Costs add up, also if they are chosen as one goes."])
+    shown = replace(
+        display, above=display.below, below=["Costs add up, also if they are chosen as one goes."]
+    )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Privacy ledger</title>'

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::error::to_python;
 
 /// What a caller says of rows that do not fit into memory.
-pub(crate) enum Beyond {
+pub(crate) enum ScratchArgument {
     /// They are an error.
     Nowhere,
     /// They go to a folder.
@@ -24,12 +24,12 @@ pub(crate) enum Beyond {
 }
 
 /// The limits of one run. No release depends on them.
-pub(crate) struct Place {
+pub(crate) struct RunLimits {
     pub(crate) control: Control,
     pub(crate) scratch: Option<ScratchSpace>,
 }
 
-impl Beyond {
+impl ScratchArgument {
     /// `scratch` is a folder, or a function that finds one: it returns a folder or `None`, and the bytes of memory that
     /// are free or `None`.
     pub(crate) fn new(scratch: Option<&Bound<'_, PyAny>>, limit: Option<NonZeroU64>) -> PyResult<Self> {
@@ -54,13 +54,13 @@ impl Beyond {
     }
 
     /// The limits of a run on more than `few` rows, within a memory limit that the caller gave.
-    pub(crate) fn place(
+    pub(crate) fn limits(
         &self,
         py: Python<'_>,
         request: &Request,
         (threads, given): (Option<NonZeroUsize>, Option<u64>),
         few: bool,
-    ) -> PyResult<Place> {
+    ) -> PyResult<RunLimits> {
         match self {
             Self::Found { find, limit } if !(few && given.is_none()) => {
                 let (folder, free): (Option<PathBuf>, Option<u64>) = find.call0(py)?.extract(py)?;
@@ -73,13 +73,13 @@ impl Beyond {
                     |given| Control::new(threads, Some(given)),
                 );
                 let space = |folder| ScratchSpace { folder, limit: *limit };
-                Ok(Place { control, scratch: folder.map(space) })
+                Ok(RunLimits { control, scratch: folder.map(space) })
             }
             Self::Folder(space) => {
-                Ok(Place { control: Control::new(threads, given), scratch: Some(space.clone()) })
+                Ok(RunLimits { control: Control::new(threads, given), scratch: Some(space.clone()) })
             }
             Self::Nowhere | Self::Found { .. } => {
-                Ok(Place { control: Control::new(threads, given), scratch: None })
+                Ok(RunLimits { control: Control::new(threads, given), scratch: None })
             }
         }
     }

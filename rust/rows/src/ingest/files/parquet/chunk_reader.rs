@@ -18,9 +18,9 @@ use rustix::io::{pread, retry_on_intr};
 const HEADER: usize = 1024;
 
 /// A file that several readers may read at different positions.
-pub(super) struct OnDisk(Arc<File>);
+pub(super) struct FileChunkReader(Arc<File>);
 
-impl OnDisk {
+impl FileChunkReader {
     pub(super) fn new(file: File) -> Self {
         Self(Arc::new(file))
     }
@@ -40,13 +40,13 @@ impl Read for FileRest {
     }
 }
 
-impl Length for OnDisk {
+impl Length for FileChunkReader {
     fn len(&self) -> u64 {
         Length::len(&*self.0)
     }
 }
 
-impl ChunkReader for OnDisk {
+impl ChunkReader for FileChunkReader {
     type T = BufReader<FileRest>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -83,7 +83,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let all: Vec<u8> = (0..100_000_u32).map(|i| (i * 7 % 251) as u8).collect();
         file.write_all(&all).unwrap();
-        let ours = OnDisk::new(file.try_clone().unwrap());
+        let ours = FileChunkReader::new(file.try_clone().unwrap());
         assert_eq!(ours.len(), 100_000);
         for (start, length) in [(0, 0), (0, 1), (7, 5000), (99_999, 1), (100_000, 0), (0, 100_000)] {
             let read = ours.get_bytes(start, length).unwrap();

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from dpsel.spark._quiet import quiet
+from dpsel.spark._log_filter import filtered_logs
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def say(text: str) -> None:
 
 def test_a_release_is_not_logged(heard) -> None:
     say("before")
-    with quiet():
+    with filtered_logs():
         say("inside")
         logging.getLogger("py4j.clientserver").warning("a warning")
-        with quiet():
+        with filtered_logs():
             say("inside of it")
         say("inside still")
     say("after")
@@ -58,7 +58,7 @@ def test_other_threads_are_logged(heard) -> None:
     began, said = threading.Event(), threading.Event()
 
     def release() -> None:
-        with quiet():
+        with filtered_logs():
             began.set()
             assert said.wait(60)
             say("inside")
@@ -67,7 +67,7 @@ def test_other_threads_are_logged(heard) -> None:
     thread.start()
     assert began.wait(60)
     say("another")
-    with quiet():
+    with filtered_logs():
         say("another release")
         said.set()
         thread.join()
@@ -76,7 +76,7 @@ def test_other_threads_are_logged(heard) -> None:
 
 
 def test_a_release_that_fails_is_over(heard) -> None:
-    with pytest.raises(ZeroDivisionError), quiet():
+    with pytest.raises(ZeroDivisionError), filtered_logs():
         raise ZeroDivisionError
     say("after")
     assert heard == ["after", "after"]
@@ -85,9 +85,9 @@ def test_a_release_that_fails_is_over(heard) -> None:
 def test_loggers_made_while_a_release_runs(heard) -> None:
     """Those of a second session, which another thread starts."""
     name = "py4j.made_meanwhile"
-    with quiet():
+    with filtered_logs():
         logger = logging.getLogger(name)
-        with quiet():
+        with filtered_logs():
             logger.addHandler(logging.getLogger("py4j.clientserver").handlers[0])
             logger.setLevel(logging.DEBUG)
             logger.debug("inside")
@@ -110,7 +110,7 @@ def test_exceptions_that_quote_rows_are_not_logged(heard, name) -> None:
     handler = logging.getLogger("py4j.clientserver").handlers[0]
     logger.addHandler(handler)
     try:
-        with quiet():
+        with filtered_logs():
             logger.error("The value 'secret' cannot be cast")
             logger.critical("The value 'secret' cannot be cast")
         logger.error("after")
@@ -134,10 +134,10 @@ def test_loggers_that_pyspark_makes_when_it_fails_first() -> None:
 FIRST_FAILURE = """
 import pyspark
 from pyspark.logger import PySparkLogger
-from dpsel.spark._quiet import quiet
+from dpsel.spark._log_filter import filtered_logs
 
 names = ["SQLQueryContextLogger", "DataFrameQueryContextLogger"]
-with quiet():
+with filtered_logs():
     for name in names:
         PySparkLogger.getLogger(name).exception("the secret value")
 for name in names:

@@ -11,9 +11,9 @@ use dpsel_rows::runtime::Control;
 use dpsel_rows::runtime::panics::caught;
 use pyo3::prelude::*;
 
+use crate::consumer::Consumer;
 use crate::ending_threads;
 use crate::error::{internal, no_thread, to_python};
-use crate::work::Work;
 
 /// How long the calling thread waits before it looks at signals and reports progress.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -33,7 +33,7 @@ fn send_outcome<Made>(sender: &SyncSender<Ended<Made>>, run: impl FnOnce() -> En
 
 /// Run the job on the calling thread, which sees no signal meanwhile: for a few rows, on which a thread would cost more
 /// than the work.
-pub(crate) fn run_here<W: Work>(py: Python<'_>, source: Source, job: &W) -> PyResult<W::Made> {
+pub(crate) fn run_here<W: Consumer>(py: Python<'_>, source: Source, job: &W) -> PyResult<W::Made> {
     let (control, run) = job.begin(py, true)?;
     let outcome = py.detach(|| ended(|| run(source, &control))).map_err(to_python)?;
     completed(py, job, &control)?;
@@ -41,7 +41,7 @@ pub(crate) fn run_here<W: Work>(py: Python<'_>, source: Source, job: &W) -> PyRe
 }
 
 /// Report the total, once.
-fn completed(py: Python<'_>, job: &impl Work, control: &Control) -> PyResult<()> {
+fn completed(py: Python<'_>, job: &impl Consumer, control: &Control) -> PyResult<()> {
     control.progress().complete();
     job.settings().report_progress(py, control)
 }
@@ -58,11 +58,11 @@ pub(crate) struct Running<Made> {
 impl<Made: Send + 'static> Running<Made> {
     /// Start a job on a thread of its own. Unless a caller limits its memory it frees large arrays after it
     /// has answered.
-    pub(crate) fn start(py: Python<'_>, source: Source, job: &impl Work<Made = Made>) -> PyResult<Self> {
+    pub(crate) fn start(py: Python<'_>, source: Source, job: &impl Consumer<Made = Made>) -> PyResult<Self> {
         ending_threads::await_ending(py);
         let (sender, result) = sync_channel(1);
         let (control, run) = job.begin(py, false)?;
-        let (control, leftovers) = control.with_leftovers();
+        let (control, deferred_frees) = control.with_deferred_frees();
         let of_thread = control.clone();
         let thread = Builder::new()
             .name("dpsel".into())
@@ -70,7 +70,7 @@ impl<Made: Send + 'static> Running<Made> {
                 // What the thread knows of the job is dropped before the answer is seen, and with it what holds until then.
                 send_outcome(&sender, move || run(source, &of_thread));
                 // Nothing that is freed panics. A panic would have nobody to tell.
-                let _ = caught(|| leftovers.free());
+                let _ = caught(|| deferred_frees.free());
             })
             .map_err(|_| no_thread())?;
         Ok(Self { thread: Some(thread), result: Mutex::new(result), control })
@@ -82,7 +82,7 @@ impl<Made: Send + 'static> Running<Made> {
     }
 
     /// Wait for the end, looking at signals and reporting progress on the way.
-    pub(crate) fn finish(mut self, py: Python<'_>, job: &impl Work<Made = Made>) -> PyResult<Made> {
+    pub(crate) fn finish(mut self, py: Python<'_>, job: &impl Consumer<Made = Made>) -> PyResult<Made> {
         loop {
             if let Some(outcome) = self.wait(py)? {
                 let outcome = outcome.map_err(to_python)?;

@@ -5,16 +5,16 @@ use std::sync::{Mutex, PoisonError};
 
 /// Values that wait to be freed.
 #[derive(Default)]
-pub struct Leftovers(Mutex<Vec<Box<dyn Send>>>);
+pub struct DeferredFrees(Mutex<Vec<Box<dyn Send>>>);
 
 /// They may hold keys: they are not shown.
-impl std::fmt::Debug for Leftovers {
+impl std::fmt::Debug for DeferredFrees {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Leftovers(..)")
+        f.write_str("DeferredFrees(..)")
     }
 }
 
-impl Leftovers {
+impl DeferredFrees {
     /// Put values away.
     pub(super) fn add(&self, values: Vec<Box<dyn Send>>) {
         // Nothing panics while it holds the lock.
@@ -35,22 +35,22 @@ mod tests {
 
     use crate::runtime::{Control, parallel};
 
-    /// Who asks for leftovers frees them. Without asking, and with a limit of memory, nothing is put away.
+    /// Who asks for the values that wait frees them. Without asking, and with a limit of memory, nothing is put away.
     #[test]
     fn values_wait_only_where_someone_frees_them() {
         let value = Arc::new(());
         let others = || Arc::strong_count(&value) - 1;
         let free_later =
             |control: &Control| parallel::free_later(control, 1, vec![Box::new(Arc::clone(&value))]);
-        let (control, leftovers) = Control::default().with_leftovers();
+        let (control, deferred_frees) = Control::default().with_deferred_frees();
         free_later(&control.clone());
         free_later(&control.with_at_most(1));
         assert_eq!(others(), 2);
-        leftovers.free();
+        deferred_frees.free();
         assert_eq!(others(), 0);
         free_later(&Control::default());
         assert_eq!(others(), 0);
-        let (limited, _leftovers) = Control::new(None, Some(u64::MAX)).with_leftovers();
+        let (limited, _deferred_frees) = Control::new(None, Some(u64::MAX)).with_deferred_frees();
         free_later(&limited);
         assert_eq!(others(), 0);
     }

@@ -12,7 +12,7 @@ from dpsel.auditing._search import Claim
 
 if TYPE_CHECKING:
     from dpsel.auditing._exact import Needed
-    from dpsel.auditing._search import Shown
+    from dpsel.auditing._search import LowerBounds
 
 __all__ = ["claim_of", "exact", "exact_top_k", "sampled"]
 
@@ -39,7 +39,7 @@ def exact_top_k(subject: str, claim: Claim, law: Needed, **more: Any) -> Finding
 
 
 def sampled(
-    subject: str, claim: Claim, shown: Shown, *, control: bool = False, of: str = "counts"
+    subject: str, claim: Claim, shown: LowerBounds, *, control: bool = False, of: str = "counts"
 ) -> Finding:
     """Return the finding of lower bounds; ``of`` says what was looked at, if the tables are counts."""
     tables = shown.tables

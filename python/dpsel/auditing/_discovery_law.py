@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._request import top_k_request
 from dpsel.auditing._exact import Needed, divergence, epsilon_for
 from dpsel.auditing._laws import LAWS
-from dpsel.release._wording import counted
+from dpsel.release._wording import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,8 +134,8 @@ def worst_of_both(mechanism: TopKMechanism, privacy: ApproxDP, bound: int) -> Ne
 
     least = {each: epsilon_for(lambda eps, each=each: needed(each, eps), privacy.delta) for each in family}  # type: ignore[misc]
     worst = max(family, key=lambda each: least[each])
-    holders, beside = counted(worst.holders, "user"), f"{worst.beside} of {counted(worst.users, 'user')}"
-    tables = f"{holders} of {counted(bound, 'item')}, {beside} beside"
+    holders, beside = quantity(worst.holders, "user"), f"{worst.beside} of {quantity(worst.users, 'user')}"
+    tables = f"{holders} of {quantity(bound, 'item')}, {beside} beside"
     return Needed(tables, least[worst], max(needed(each, privacy.epsilon) for each in family))
 
 

@@ -6,12 +6,12 @@ use dpsel_exact::random::KeyKind;
 use crate::ingest::columns::key_kind;
 
 /// The values of a type, with the type.
-pub(super) fn words(data_type: &DataType) -> String {
-    format!("{} ({data_type})", kind_words(data_type))
+pub(super) fn type_name(data_type: &DataType) -> String {
+    format!("{} ({data_type})", kind_name(data_type))
 }
 
 /// The values of a type.
-pub(in crate::ingest) fn kind_words(data_type: &DataType) -> &'static str {
+pub(in crate::ingest) fn kind_name(data_type: &DataType) -> &'static str {
     match key_kind(data_type) {
         Some(KeyKind::Integer) => "integers",
         Some(KeyKind::Boolean) => "booleans",

@@ -40,8 +40,9 @@ fn pushed(size: Option<u64>, [first_each, then_each]: [u64; 2], most: u64) -> [u
     let begin = || -> Box<dyn UnindexedRows + '_> { Box::new(Counted(&straight)) };
     let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
     let way = Some(UnindexedWay { rows: 1000, begin: &begin });
-    let refill = Refill::new((schema, RowOrder::Any), (most, &|_| 0), (0, &key, &control), &spill, way);
-    let mut worker = refill.worker();
+    let builder =
+        SpillingBuilder::new((schema, RowOrder::Any), (most, &|_| 0), (0, &key, &control), &spill, way);
+    let mut worker = builder.worker();
     for first in (0..ROWS).step_by(index(STEP)) {
         let each = if first < ROWS / 4 { first_each } else { then_each };
         // Users of few rows side by side come again and again.
@@ -60,7 +61,7 @@ fn pushed(size: Option<u64>, [first_each, then_each]: [u64; 2], most: u64) -> [u
     }
     drop(worker);
     let all_rows = |kept: Contributions| kept.rows as u64;
-    let kept = refill.finish().unwrap().map_or(0, all_rows);
+    let kept = builder.finish().unwrap().map_or(0, all_rows);
     [spilled.into_inner(), straight.into_inner(), kept, tables.into_inner()]
 }
 
@@ -92,9 +93,14 @@ fn users_have_their_items_over_all_builders_whatever_is_its_own_code() {
             Ok(())
         };
         let schema = ItemSchema::new([("item", &DataType::UInt64)]).unwrap();
-        let refill =
-            Refill::new((schema, RowOrder::Any), (most, &|_| 0), (rows, &key, &control), &spill, None);
-        let mut worker = refill.worker();
+        let builder = SpillingBuilder::new(
+            (schema, RowOrder::Any),
+            (most, &|_| 0),
+            (rows, &key, &control),
+            &spill,
+            None,
+        );
+        let mut worker = builder.worker();
         for first in (0..ROWS / 4).step_by(1000) {
             let users: Vec<u64> = (first..first + 1000).map(|row| row * 7919 % 5000).collect();
             let lens: Vec<u32> = (0..1000).map(|row| row % 3).collect();
@@ -106,7 +112,7 @@ fn users_have_their_items_over_all_builders_whatever_is_its_own_code() {
             worker.end().unwrap();
         }
         drop(worker);
-        let kept = refill.finish().unwrap();
+        let kept = builder.finish().unwrap();
         let mut tables = tables.into_inner().unwrap();
         let number = tables.len();
         tables.extend(kept.map(|kept| sets(&kept)));
