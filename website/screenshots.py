@@ -4,7 +4,8 @@
     python website/screenshots.py --every    every page of the site, not only those that have most in them
     python website/screenshots.py FOLDER
 
-It also fails if a page is wider than its window, lacks a picture, or asks for anything outside of the site.
+It also looks at a ledger, a card and the results of a notebook. It fails if a page is wider than its window,
+lacks a picture, or asks for anything outside of the site, and if a table of ledger or card is cut off.
 Needs Chromium (`CHROMIUM` names it) or Google Chrome.
 """
 
@@ -22,6 +23,9 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+import results
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "target" / "site"
@@ -34,6 +38,7 @@ PAGES = (
     "hand-over/", "hand-over/opendp/", "hand-over/pipelinedp/", "hand-over/scikit-learn/",
     "hand-over/hugging-face/",
 )  # fmt: skip
+RESULTS = ("results/ledger.html", "results/card.html", "results/notebook/")
 WINDOWS = {"desk": (1366, 2400), "phone": (390, 2400)}
 #: How long a page may take to be drawn, in milliseconds of its own clock.
 PATIENCE = 4000
@@ -43,6 +48,16 @@ PROCESSES = 4
 
 class Silent(http.server.SimpleHTTPRequestHandler):
     """Serves the site, and a frame of the width of a phone: Chromium's own window is never that narrow."""
+
+    def __init__(self, *arguments: Any, results: str, **options: Any) -> None:
+        """Take the folder of the pages below `/results/`."""
+        self.results = results
+        super().__init__(*arguments, **options)
+
+    def translate_path(self, path: str) -> str:
+        """Return the file of an address."""
+        below = path.removeprefix("/results/")
+        return super().translate_path(path) if below == path else f"{self.results}/{below}"
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -77,6 +92,9 @@ frame.onload = () => setTimeout(() => {{
       each.getBoundingClientRect().right > {width} && !scrolls(each));
     wrong.push("is " + inside.scrollWidth + " pixels wide: " + (wide ? wide.textContent : "unknown"));
   }}
+  const isWhole = each => each.scrollWidth <= each.clientWidth;
+  if (frame.src.endsWith(".html") && ![...inside.querySelectorAll("div")].every(isWhole))
+    wrong.push("has a table that is cut off");
   for (const each of frame.contentWindow.performance.getEntriesByType("resource"))
     if (new URL(each.name).origin !== location.origin) wrong.push("asks for " + each.name);
   for (const image of frame.contentDocument.images)
@@ -103,7 +121,9 @@ def main() -> int:
     arguments = parser.parse_args()
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    handler = functools.partial(Silent, directory=SITE)
+    made = tempfile.TemporaryDirectory()
+    results.write_pages(Path(made.name))
+    handler = functools.partial(Silent, directory=SITE, results=made.name)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}"
@@ -113,6 +133,7 @@ def main() -> int:
             if said != "fine":
                 wrong += 1
                 print(f"{picture}: {said}")
+    made.cleanup()
     print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
     return 1 if wrong else 0
 
@@ -122,7 +143,7 @@ def views(every: bool) -> list[tuple[str, str, str]]:  # noqa: FBT001 - its one 
     there = sorted(f"{each.parent.relative_to(SITE)}/" for each in SITE.rglob("index.html"))
     return [
         (page, window, scheme)
-        for page in dict.fromkeys((*PAGES, *(page for page in there if every and page != "./")))
+        for page in dict.fromkeys((*PAGES, *RESULTS, *(page for page in there if every and page != "./")))
         for window in WINDOWS
         for scheme in (("light", "dark") if page in PAGES[:5] else ("light",))
     ]

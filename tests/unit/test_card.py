@@ -125,6 +125,14 @@ def test_the_figure_says_what_bayes_says() -> None:
     assert high == pytest.approx(math.e / (1 + math.e), abs=2e-3)
 
 
+def test_names_of_a_card_stay_whole_in_a_narrow_notebook() -> None:
+    """A cell of it breaks words, for digests. Names that may break too become as narrow as a letter."""
+    page = release().card()._repr_html_()
+    names = page.count("<th ")
+    assert names == page.count("</th>") > 5
+    assert page.count('<th style="overflow-wrap:normal;') == names
+
+
 @pytest.mark.filterwarnings("ignore:no guarantee")
 def test_a_card_says_when_nothing_is_private() -> None:
     test = release(insecure_test_key=bytes(32)).card().to_html()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 
@@ -209,10 +210,17 @@ def test_the_page_of_a_ledger_has_margins_on_a_desk_and_on_a_phone(path) -> None
     page = ledger.to_html()
     assert '<meta name="viewport" content="width=device-width">' in page
     body = page.partition("body{")[2].partition("}")[0]
-    assert {"max-width:60em", "margin:2em auto", "padding:0 1em"} <= set(body.split(";"))
-    # Times and costs stay on a line, and labels have a width that can be read.
-    assert "td:nth-child(3){white-space:normal;min-width:10em}" in page
-    assert page.partition("<th>for</th>")[0].count("<th>") == 2
+    assert {"max-width:80em", "margin:2em auto", "padding:0 1em"} <= set(body.split(";"))
+    # On a phone, which would cut the costs off, each value is a line with the name of its column.
+    columns = re.findall(r"<th>(\w+)</th>", page)
+    narrow = page.partition("@media(max-width:56em){")[2].partition("</style>")[0]
+    assert "tr,td{display:block}" in narrow
+    assert re.findall(r'td:nth-child\((\d)\)::before{content:"(\w+): "}', narrow) == [
+        (str(number), name) for number, name in enumerate(columns, 1)
+    ]
+    # Labels have a width that can be read.
+    assert columns[2] == "for"
+    assert "td:nth-child(3){min-width:10em;" in page
 
 
 READS = {

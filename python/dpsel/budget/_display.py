@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 __all__ = ["display_of", "latest", "page_of"]
 
-#: A column that can be read, with margins; on a narrow screen the table scrolls by itself.
+#: A page with margins, whose table shows all columns.
 _STYLE: Final = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#1b1b1b}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:80em;margin:2em auto;padding:0 1em;color:#1b1b1b}"
     "table{border-collapse:collapse}"
-    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top;"
-    "white-space:nowrap}td:nth-child(3){white-space:normal;min-width:10em}"
+    "td,th{padding:.3em .9em .3em 0;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
+    "td:nth-child(2){white-space:nowrap}td:nth-child(3){min-width:10em;overflow-wrap:anywhere}"
     "code{overflow-wrap:anywhere}"
+)
+#: On a narrow screen an entry is a block of lines, each with the name of its column.
+_NARROW: Final = (
+    "tr:first-child{display:none}tr,td{display:block}tr{padding:.5em 0;border-bottom:1px solid #ccc}"
+    "td{padding:0;border:0}td::before{color:#666}"
 )
 
 
@@ -54,9 +59,13 @@ def page_of(display: Display, head: str) -> str:
     shown = replace(
         display, above=display.below, below=["Costs add up, also if they are chosen as one goes."]
     )
+    names = (
+        f'td:nth-child({place})::before{{content:"{name}: "}}' for place, name in enumerate(display.head, 1)
+    )
+    narrow = f"@media(max-width:56em){{{_NARROW}{''.join(names)}}}"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><title>Privacy ledger</title>'
-        f"<style>{_STYLE}</style></head><body><h1>Privacy ledger</h1>{shown.html()}"
+        f"<style>{_STYLE}{narrow}</style></head><body><h1>Privacy ledger</h1>{shown.html()}"
         f"<p>Hash of the last line: <code>{head}</code></p></body></html>\n"
     )

@@ -172,10 +172,10 @@ class Card:
         )
 
     def _belief(self) -> str:
-        low, high = _after(0.5, self._epsilon())
+        low, high = map(_percent, _after(0.5, self._epsilon()))
         return (
             "<p>Suppose that somebody who knows all other rows believes with 50 % that a certain user is "
-            f"in the data. After seeing the list that belief is between {low:.0%} and {high:.0%}. The figure "
+            f"in the data. After seeing the list that belief is between {low} and {high}. The figure "
             f"has other beliefs.</p>{self.to_svg()}"
         )
 
@@ -228,8 +228,11 @@ class Card:
             ("Made with", f"dpsel {report['version']}, {class_name(request['mechanism']['name'])}"),
             ("Report", report["fingerprint"]),
         ]
+        # Names stay whole, where numbers as long as a digest are broken.
+        head = '<th style="overflow-wrap:normal;text-align:left;vertical-align:top">'
         rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>" for name, text in lines
+            f"<tr>{head}{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>"
+            for name, text in lines
         )
         return f"<table>{rows}</table>"
 
@@ -248,6 +251,10 @@ def _after(prior: float, epsilon: float) -> tuple[float, float]:
     return prior * factor / (prior * factor + 1 - prior), prior / (prior + (1 - prior) * factor)
 
 
+def _percent(belief: float) -> str:
+    return f"{100 * belief:.0f} %"
+
+
 _LEFT, _TOP, _WIDTH, _STEP = 130, 46, 460, 34
 
 
@@ -260,7 +267,7 @@ def _figure(epsilon: float) -> str:
         y = _TOP + _STEP * row + _STEP / 2
         at = _LEFT + _WIDTH * prior
         parts.append(
-            f'<text x="{_LEFT - 12}" y="{y + 5:g}" text-anchor="end">{prior:.0%}</text>'
+            f'<text x="{_LEFT - 12}" y="{y + 5:g}" text-anchor="end">{_percent(prior)}</text>'
             f'<rect x="{low:.1f}" y="{y - 8:g}" width="{high - low:.1f}" height="16" fill="#bbb" '
             f'stroke="#000"/><line x1="{at:.1f}" y1="{y - 11:g}" x2="{at:.1f}" y2="{y + 11:g}" '
             'stroke="#000" stroke-width="3"/>'
