@@ -91,7 +91,8 @@ def first_rows(above: Sequence[str], columns: Mapping[str, Sequence[Any]], large
     if largest:
         places = nlargest(SHOWN_ROWS, range(total), key=columns[largest].__getitem__)
     rows = [[cell(column[place]) for column in columns.values()] for place in places]
-    more = [f"and {total - len(rows):,} more"] if total > len(rows) else []
+    order = f", below these in {largest}" if largest else ""
+    more = [f"and {total - len(rows):,} more{order}"] if total > len(rows) else []
     return Display(above, list(columns), rows, more)
 
 

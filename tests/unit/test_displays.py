@@ -204,7 +204,9 @@ def test_the_largest_numbers_are_shown_first_and_only_shown() -> None:
     numbers = [users for _, users in release.to_pylist()]
     shown = re.findall(r"<td>(\d+)</td><td>(-?\d+)</td>", release._repr_html_())
     assert [int(users) for _, users in shown] == sorted(numbers, reverse=True)[:10]
-    assert repr(release.to_table()).splitlines()[3].split() == list(shown[0])
+    lines = repr(release.to_table()).splitlines()
+    assert lines[3].split() == list(shown[0])
+    assert lines[-1] == f"and {len(numbers) - 10} more, below these in users"
     assert [item for item, _ in release.to_pylist()] == sorted(item for item, _ in release.to_pylist())
 
 
