@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 from benches import peers_counts, peers_keys
@@ -184,6 +185,15 @@ def test_what_is_said_of_other_libraries_is_in_the_picture():
     assert f"release {min(lines_best)} to {max(lines_best)} and {min(best)} to {max(best)} keys" in said
 
 
+def test_no_caption_says_left_or_right():
+    """All panels of a picture are one above the other, so that a phone shows them."""
+    caption = re.compile(r"!\[[^\]]*\]\([^)]*\)\n\n(\*[^*].*?\*)\n", re.DOTALL)
+    found = {str(path): caption.findall(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.md")}
+    assert sum(map(len, found.values())) > 8
+    sides = re.compile(r"\*(?:Left|Right)\b|\b(?:Left|Right): ")
+    assert [name for name, captions in found.items() if any(map(sides.search, captions))] == []
+
+
 def test_the_best_limit_is_among_those_that_every_library_got():
     stored = json.loads(peers_keys.FIGURES.read_text(encoding="utf-8"))
     for library in stored.values():
@@ -203,6 +213,20 @@ def test_the_picture_of_speed_shows_the_table():
         for program, each in seconds.items()
         if f">{each:.2f}</text>" not in shown
     ] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "index.md"], ids=lambda path: path.stem)
+def test_the_first_screen_says_what_the_table_of_speed_has(page):
+    """What it is for, the picture, one number for speed and one for memory, status, address, citation."""
+    said = " ".join(page.read_text(encoding="utf-8").split())
+    times = [each["Sips"] / each["polars"] for each in figures.speed().values()]
+    peaks = re.findall(r"(\d+) / ([\d,]+) \|$", read("performance.md"), re.MULTILINE)
+    memory = [int(ours) / int(theirs.replace(",", "")) for ours, theirs in peaks[:4]]
+    assert 0.4 < median(times) < 0.6
+    assert 0.2 < median(memory) < 0.3
+    claim = "about half of the time of a distinct count in polars, and a quarter of its memory"
+    for part in (claim, "or engineers and researchers", "git clone", "alpha", "generated", "Cite", "plus"):
+        assert part in said
 
 
 @pytest.mark.parametrize(
