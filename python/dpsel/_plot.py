@@ -40,7 +40,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[float]
     label: str
-    style: str = "-"
+    marker: str = ""
 
 
 def draw(
@@ -60,8 +60,7 @@ def draw(
     axes = new_axes(ax, _HEIGHT + _LINE * sum(curve.label.count("\n") + 1 for curve in drawn))
     for place, curve in enumerate(drawn):
         colour, dash = _style(place)
-        style = {"color": colour, "linestyle": dash} if curve.style == "-" else {}
-        axes.plot(curve.x, curve.y, *([] if style else [curve.style]), label=curve.label, **style)
+        axes.plot(curve.x, curve.y, color=colour, linestyle=dash, marker=curve.marker, label=curve.label)
     axes.set_xlabel(labels[0])
     axes.set_ylabel(labels[1])
     if limits is not None:

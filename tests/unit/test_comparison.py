@@ -148,7 +148,17 @@ def test_plots(tmp_path, fraction):
     pytest.importorskip("matplotlib", reason="plots are an extra")
     axes = compared(**SEVERAL).plot(tmp_path / "curves.svg", fraction=fraction)
     assert (tmp_path / "curves.svg").stat().st_size > 1000
-    assert len(axes.get_lines()) == 4 + (not fraction)
+    lines = axes.get_lines()
+    assert len(lines) == 4 + (not fraction)
+    assert [line.get_marker() for line in lines] == ["o"] * 4 + [""] * (not fraction)
+
+
+def test_no_two_mechanisms_are_drawn_alike():
+    pytest.importorskip("matplotlib", reason="plots are an extra")
+    mechanisms = [dpsel.CountGaussian(), dpsel.WeightedGaussian(), *map(dpsel.Sips, range(1, 11))]
+    lines = compared(mechanisms=mechanisms).plot().get_lines()
+    styles = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in lines}
+    assert len(lines) == len(styles) == 13
 
 
 def test_every_source_counts_alike(tmp_path):

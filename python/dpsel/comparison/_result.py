@@ -90,7 +90,7 @@ class Comparison(Tabular):
         curves = _curves(shown, budget, "fraction" if fraction else "items")
         if not fraction and budget == "epsilon":
             bounds = {row[budget]: row["upper_bound"] for row in shown}
-            curves.append(Curve(list(bounds), list(bounds.values()), "no mechanism can release more", "k--"))
+            curves.append(Curve(list(bounds), list(bounds.values()), "no mechanism can release more"))
         labels = budget, "released items, of the upper bound" if fraction else "released items"
         return draw(curves, labels=labels, path=path, ax=ax)
 
@@ -117,7 +117,7 @@ def _curves(rows: list[dict[str, Any]], budget: str, value: str) -> list[Curve]:
             [row[budget] for row in mine],
             [row[value] for row in mine],
             f"{mechanism}, at most {limit:,} items",
-            "o-",
+            "o",
         )
         for (mechanism, limit), mine in groups.items()
     ]
