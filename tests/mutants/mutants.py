@@ -2007,6 +2007,13 @@ MUTANTS = [
         ("tests/unit/test_card.py",),
     ),
     Mutant(
+        "an entry of a ledger whose lines on a phone do not say what they are",
+        "python/dpsel/budget/_face.py",
+        "enumerate(face.head, 1)",
+        "enumerate(face.head, 2)",
+        ("tests/unit/test_ledger.py",),
+    ),
+    Mutant(
         "a look that is not derived again",
         CORE + "task/calibration.rs",
         "if *look != expected.look {",

@@ -34,3 +34,15 @@ def test_the_docstring_says_the_first_blocks_and_how_long_they_get() -> None:
     assert [int(number) for number in re.findall(r"\d+", said[1])] == blocks()[:5]
     lengths = [after - before for before, after in pairwise([*blocks(), 53])]
     assert max(lengths) == -(-52 // 7)
+
+
+def test_the_worked_year_has_the_weeks_that_its_program_prints() -> None:
+    """The figures are of one run of minutes; the ways and the weeks are those of the program."""
+    from benches import series
+
+    head, _, *rows = (line.strip("| ").split(" | ") for line in re.findall(r"^\|.*\|$", PAGE, re.MULTILINE))
+    assert tuple(map(int, head[1:])) == series.SHOWN
+    known = [[int(number.replace(",", "")) for number in row[1:]] for row in rows]
+    assert len(rows) == 5
+    assert [each == sorted(each) for each in known] == [True] * 5
+    assert known[0][-1] > known[3][-1] > known[2][-1]
