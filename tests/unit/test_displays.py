@@ -277,6 +277,17 @@ def test_a_report_prints_as_a_summary(release) -> None:
     assert lines[0].startswith("NOT PRIVATE") == report.is_insecure
 
 
+def test_a_report_that_a_budget_paid_shows_the_numbers_that_were_asked_for() -> None:
+    """The decimal 1e-5 is below the float of that name, so the call takes the float below it."""
+    paid = dpsel.Budget(dpsel.ApproxDP(epsilon=2.0, delta=1e-4)).spend(
+        dpsel.ApproxDP(epsilon=1.0, delta=1e-5)
+    )
+    report = public(["tea"], privacy=paid).report
+    assert (
+        "cost: (epsilon = 1, delta = 1e-05)-DP, for adding or removing one user" in str(report).splitlines()
+    )
+
+
 def test_an_empty_release_says_how_to_ask_why() -> None:
     empty = dpsel.select_partitions(
         [(1, "tea")], user="person", item="drink", privacy=PRIVACY, max_items_per_user=3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpsel.accounting._cost import NEIGHBOURS
 from dpsel.release._look import limit_within
 from dpsel.release._rest import rest_lines
 from dpsel.release._wording import (
@@ -36,7 +37,10 @@ def summary(report: Mapping[str, Any], cost: Cost | None) -> list[str]:
     else:
         lines = [f"{stamp(report)}a top-k by {describe_mechanism(report)}", *top_k_lines(report, cost)]
     if cost is not None:
-        lines.append(f"cost: {cost}")
+        counts = "" if cost.counts is None else f" and {notation(cost.counts.to_json())} for counts"
+        # A paid call takes the float below what was written, where the float of that name is above it.
+        paid = f"{notation(cost.items.to_json())}{counts}"
+        lines.append(f"cost: {paid}, for {NEIGHBOURS[cost.neighbours]}")
     lines.append(f"made with dpsel {report['version']}, fingerprint {report['fingerprint']}")
     lines.append("dpsel.check(report) derives its numbers again, and to_json() has all of them")
     return lines
