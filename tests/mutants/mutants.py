@@ -2008,9 +2008,9 @@ MUTANTS = [
     ),
     Mutant(
         "an entry of a ledger whose lines on a phone do not say what they are",
-        "python/dpsel/budget/_face.py",
-        "enumerate(face.head, 1)",
-        "enumerate(face.head, 2)",
+        "python/dpsel/budget/_display.py",
+        "enumerate(display.head, 1)",
+        "enumerate(display.head, 2)",
         ("tests/unit/test_ledger.py",),
     ),
     Mutant(
