@@ -51,7 +51,7 @@ def test_the_look_of_matching_or_needs_four_fifths_of_its_claim() -> None:
     """The epsilon of the look is 2."""
     choice, privacy = dpsel.MatchingOr(dpsel.CountLaplace(), 0.5), dpsel.ApproxDP(epsilon=4.0, delta=0.02)
     tables = _looks.worst_of_score(choice, privacy)[:1]
-    effort = Effort(screen=600, climbs=0, test=12_000, tested=0)
+    effort = Effort(screen=600, climbs=0, test=30_000, tested=0)
     sampler = _looks.LookSampler(choice, privacy, 30)
     shown = falsify(sampler, tables, Claim(1.6, 0.0), effort, alpha=ALPHA, random=Random(1))
     assert 1.6 < shown.epsilon <= 2.0
