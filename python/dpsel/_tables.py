@@ -6,13 +6,12 @@ import json
 import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._optional import optional
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "SHOWN_ROWS",
@@ -84,13 +83,11 @@ class Display:
         return f"{start}{_paragraph(self.above)}{table}{_paragraph(self.below)}</div>"
 
 
-def first_rows(above: Sequence[str], columns: Mapping[str, Sequence[Any]], largest: str = "") -> Display:
-    """Return the display of a release: lines, and its first rows, or those of a column's largest numbers."""
-    total = len(next(iter(columns.values())))
-    places: Iterable[int] = range(min(total, SHOWN_ROWS))
-    if largest:
-        places = nlargest(SHOWN_ROWS, range(total), key=columns[largest].__getitem__)
-    rows = [[cell(column[place]) for column in columns.values()] for place in places]
+def first_rows(
+    above: Sequence[str], columns: Mapping[str, Sequence[Any]], total: int, largest: str = ""
+) -> Display:
+    """Return the display of a release: lines, and the rows that are shown, maybe of the largest numbers."""
+    rows = [[cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
     order = f", below these in {largest}" if largest else ""
     more = [f"and {total - len(rows):,} more{order}"] if total > len(rows) else []
     return Display(above, list(columns), rows, more)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex, overload
 
 from dpsel._arguments import at_least_one, type_name
 from dpsel._optional import optional
-from dpsel._tables import Display, Displayed, first_rows
+from dpsel._tables import SHOWN_ROWS, Display, Displayed, first_rows
 from dpsel.exceptions import SchemaError
 from dpsel.outputs import checked_output
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     import os
@@ -75,8 +77,7 @@ class ItemTable(Displayed):
         Raises:
             SchemaError: If Python's types cannot hold a value exactly (nanoseconds).
         """
-        columns = self._core.to_columns()
-        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        return self._rows(None)
 
     def column(self, name: str) -> list[Any]:
         """Return one column as Python values.
@@ -90,7 +91,9 @@ class ItemTable(Displayed):
         Raises:
             ValueError: If there is no such column.
         """
-        return self._core.to_columns()[self.columns.index(name)]
+        if name not in self.columns:
+            raise ValueError(f"there is no column {quoted(name)}; columns lists them")
+        return self._core.to_columns(name)[0]
 
     def head(self, most: int = 10) -> list[Any]:
         """Return the first items, in the order of the table, as of ``to_pylist()``.
@@ -98,7 +101,7 @@ class ItemTable(Displayed):
         Args:
             most: How many.
         """
-        return self.to_pylist()[: at_least_one("most", most)]
+        return self[: at_least_one("most", most)]
 
     def to_arrow(self) -> Any:
         """Return a ``pyarrow.Table``.
@@ -160,8 +163,6 @@ class ItemTable(Displayed):
     def __getitem__(self, place: SupportsIndex | slice) -> Any:
         """Return an item by its place, or a list of those of a slice, as of ``to_pylist()``.
 
-        Every call reads the whole table; for many items take the list.
-
         Raises:
             IndexError: If there is no such place.
             TypeError: If it is neither; a name stands for no column here.
@@ -171,7 +172,14 @@ class ItemTable(Displayed):
                 f"an ItemTable has places, from 0 on, and slices, got {type_name(place)}; "
                 "column(name) returns a column"
             )
-        return self.to_pylist()[place]
+        if isinstance(place, slice):
+            return self._rows(range(len(self))[place])
+        return self._rows([range(len(self))[place]])[0]
+
+    def _rows(self, places: Sequence[int] | None) -> list[Any]:
+        """Return the items at some places, or all; tuples if there are several columns."""
+        columns = self._core.to_columns(places=places)
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the items as Python values."""
@@ -182,13 +190,17 @@ class ItemTable(Displayed):
         names = self.columns
         asked = json.loads(self._core.report.text)["request"]["columns"]["items"]
         numbers = [name for name in names if name in _NUMBERS and name not in asked and "rank" not in names]
+        largest = "".join(numbers)
+        places: Sequence[int] = range(min(len(self), SHOWN_ROWS))
+        if largest:
+            places = nlargest(SHOWN_ROWS, range(len(self)), key=self.column(largest).__getitem__)
         try:
-            columns = self._core.to_columns()
+            columns = self._core.to_columns(places=places)
         except SchemaError:
             return Display(
                 [*above, "to_arrow() and to_polars() show nanoseconds, which no type of Python holds"]
             )
-        return first_rows(above, dict(zip(names, columns, strict=True)), "".join(numbers))
+        return first_rows(above, dict(zip(names, columns, strict=True)), len(self), largest)
 
     def _display(self) -> Display:
         items, columns = ("item" if len(self) == 1 else "items"), self.columns

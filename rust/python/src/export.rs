@@ -4,10 +4,11 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StructArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StructArray, UInt64Array};
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Field, FieldRef};
+use arrow_select::take::{TakeOptions, take};
 use dpsel_core::{release, task};
 use dpsel_exact::Error;
 use pyo3::prelude::*;
@@ -105,11 +106,23 @@ impl Release {
         self.items.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Each column as a list of Python values.
-    fn to_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
-        let schema = self.items.schema_ref();
-        let columns = schema.fields().iter().zip(self.items.columns());
-        columns.map(|(field, column)| to_values(py, field.name(), column)).collect()
+    /// Columns as lists of Python values: all, or the one of a name; of all rows, or of those at some places.
+    #[pyo3(signature = (name=None, places=None))]
+    fn to_columns<'py>(
+        &self,
+        py: Python<'py>,
+        name: Option<&str>,
+        places: Option<Vec<u64>>,
+    ) -> PyResult<Vec<Bound<'py, PyList>>> {
+        let columns = self.items.schema_ref().fields().iter().zip(self.items.columns());
+        let asked = columns.filter(|(field, _)| name.is_none_or(|name| name == field.name()));
+        let places = places.map(UInt64Array::from);
+        let taken = |column: &ArrayRef| match &places {
+            Some(places) => take(column, places, Some(TakeOptions { check_bounds: true }))
+                .map_err(|_| internal("a place is beyond the release")),
+            None => Ok(Arc::clone(column)),
+        };
+        asked.map(|(field, column)| to_values(py, field.name(), &taken(column)?)).collect()
     }
 
     /// Write the items to a file, in the format of its extension, all or nothing.
