@@ -40,8 +40,9 @@ from itertools import product
 from typing import Any
 
 import dpsel
+from benches import bars as documented
 from benches import look, tables
-from benches.releases import DELTAS, Data, Figures, arguments, datasets
+from benches.releases import DELTAS, EPSILONS, Data, Figures, arguments, datasets
 from dpsel import mechanisms
 from dpsel._request._auto import resolve
 
@@ -95,13 +96,22 @@ def main() -> None:
     parser.add_argument("--limits", type=int, nargs="+", default=LIMITS)
     parser.add_argument("--details", action="store_true", help="also print every data set by itself")
     parser.add_argument("--auto-alone", action="store_true", help="measure nothing but what auto takes")
+    parser.add_argument("--bars", action="store_true", help="the documented limit alone, of every set")
     parser.add_argument("--look", action="store_true", help="measure a look at filled slots alone")
     args = parser.parse_args()
-    figures = Figures(args.figures, args.threads)
-    if args.look:
-        print(look.table(figures, datasets(args.paths, args.short, args.most_rows), args.epsilons))
+    if args.bars:
+        figures = Figures(documented.FIGURES, args.threads, args.most_keys)
+        sets = datasets(args.paths, args.short, args.most_rows, args.first)
+        documented.measure(figures, sets, DELTAS if args.epsilons is EPSILONS else args.epsilons)
+        print(documented.report(figures))
         return
-    for data in datasets(args.paths, args.short, args.most_rows):
+    figures = Figures(args.figures, args.threads, args.most_keys)
+    if args.look:
+        print(
+            look.table(figures, datasets(args.paths, args.short, args.most_rows, args.first), args.epsilons)
+        )
+        return
+    for data in datasets(args.paths, args.short, args.most_rows, args.first):
         for limit, epsilon in product(args.limits, args.epsilons):
             if args.auto_alone:
                 figures.measure(data, epsilon, limit, chosen(epsilon, limit))

@@ -105,19 +105,23 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("paths", type=Path, nargs="*", help="Parquet files or folders of them")
     parser.add_argument("--short", nargs="+", default=[], help="names of files to take as short texts, too")
+    parser.add_argument("--first", type=int, default=SHORT, help="items of each user in a short text")
     parser.add_argument("--most-rows", type=int, help="take some users of sets with more rows than this")
     parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=EPSILONS)
     parser.add_argument("--figures", type=Path, default=FIGURES, help="the CSV file of all sizes")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--most-keys", type=int, default=MOST_KEYS, help="the most releases of each cell")
     return parser
 
 
-def datasets(paths: Iterable[Path], short: Iterable[str], most_rows: int | None = None) -> Iterator[Data]:
+def datasets(
+    paths: Iterable[Path], short: Iterable[str], most_rows: int | None = None, first: int = SHORT
+) -> Iterator[Data]:
     """The data sets of files and folders, small ones first, and those of short texts."""
     files = [file for path in paths for file in (path.glob("*.parquet") if path.is_dir() else [path])]
     for file in sorted(files, key=lambda file: file.stat().st_size):
         if file.stem in short:
-            yield read(file, SHORT, most_rows)
+            yield read(file, first, most_rows)
         yield read(file, most_rows=most_rows)
 
 
@@ -141,8 +145,8 @@ def read(file: Path, first: int | None = None, most_rows: int | None = None) -> 
 class Figures:
     """The file, and the runs that it lacks."""
 
-    def __init__(self, path: Path = FIGURES, threads: int | None = None) -> None:
-        self.path, self.threads = path, threads
+    def __init__(self, path: Path = FIGURES, threads: int | None = None, most_keys: int = MOST_KEYS) -> None:
+        self.path, self.threads, self.most_keys = path, threads, most_keys
         self.found: dict[Cell, dict[str, str]] = {}
         if path.exists():
             with path.open(newline="", encoding="utf-8") as lines:
@@ -163,14 +167,15 @@ class Figures:
         cell = cell_of(data.name, epsilon, limit, mechanism)
         mechanism = replace(mechanism, reach=1) if mechanism.name == "steered" else mechanism
         mark = fingerprint(mechanism)
-        known = self.found.get(cell)
-        if known and known["fingerprint"] == mark and len(known["items"].split()) >= data.keys:
+        known, keys = self.found.get(cell), min(data.keys, self.most_keys)
+        sizes = known["items"].split() if known and known["fingerprint"] == mark else []
+        if len(sizes) >= keys:
             return
         begun = time.perf_counter()
-        sizes = [self._size(data, cell, mechanism, key) for key in range(1, data.keys + 1)]
+        sizes += [str(self._size(data, cell, mechanism, key)) for key in range(len(sizes) + 1, keys + 1)]
         seconds = time.perf_counter() - begun
-        self._keep(data, cell, mark, " ".join(map(str, sizes)))
-        print(f"{cell}: {sizes} in {seconds:.1f} s", file=sys.stderr, flush=True)
+        self._keep(data, cell, mark, " ".join(sizes))
+        print(f"{cell}: {' '.join(sizes)} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
     def once(self, data: Data, cell: Cell, size: Callable[[], float]) -> None:
         """Compute a size that no mechanism of ours has, if that was not done yet."""
