@@ -1,4 +1,4 @@
-"""The bars of "auto" at the documented limit are those of the decision, and sets are read as they are kept."""
+"""The bars of "auto" at the documented limit are those of the decision; sets are read as they are kept."""
 
 from __future__ import annotations
 
