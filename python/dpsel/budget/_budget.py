@@ -285,9 +285,9 @@ class Budget(OfOneProcess, Displayed, Generic[Kind]):
         """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.
 
         A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
-        of one user is released beside it; that is tighter than its parameters alone. A look before it is an
-        entry of its own. A zCDP cost becomes a zCDP event. An (epsilon, delta)-DP cost becomes a zCDP event
-        of epsilon^2 / 2, and its exact privacy loss distribution is used as well where all entries have one.
+        of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a
+        zCDP event. An (epsilon, delta)-DP cost becomes a zCDP event of epsilon^2 / 2, and its exact privacy
+        loss distribution is used as well where all entries have one.
 
         Returns:
             The event, the delta beside it, and the total as (epsilon, delta) by the better accountant.

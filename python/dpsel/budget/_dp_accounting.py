@@ -17,7 +17,7 @@ from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
     from dpsel.budget._payment import Payment
@@ -116,7 +116,7 @@ class Accounted(Displayed):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One guarantee: a Gaussian, zCDP or epsilon part, and a delta beside it. The deltas add up."""
+    """One guarantee: a Gaussian, zCDP or epsilon part, and a delta beside it."""
 
     delta: float
     mu: float | None = None
@@ -136,23 +136,23 @@ def accounted(payments: Sequence[Payment]) -> Accounted:
         message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
         raise ImportError(message) from error
     parts = [part for payment in payments for part in _parts(payment)]
+    left = math.prod((1 - Fraction(part.delta) for part in parts), start=Fraction(1))
     return Accounted(
         event=dp_accounting.ComposedDpEvent([_event(dp_accounting, part) for part in parts]),
-        delta=_deltas(parts),
+        delta=_round_up(1 - left),
         releases=sum(part.epsilon is None for part in parts),
         _losses=_losses(dp_accounting, parts),
-        _rest=_deltas(part for part in parts if part.mu is not None),
+        _rest=_round_up(sum((Fraction(part.delta) for part in parts if part.mu is not None), Fraction(0))),
     )
 
 
 def _parts(payment: Payment) -> list[_Part]:
     cost = payment.cost
     counts = [] if cost.counts is None else [_of_guarantee(cost.counts)]
-    report = payment.report
-    if report is None or (gaussian := _core_calls.gaussian_part(report.to_json())) is None:
+    gaussian = None if payment.report is None else _core_calls.gaussian_part(payment.report.to_json())
+    if gaussian is None:
         return [_of_guarantee(cost.items), *counts]
-    looks = [_Part(epsilon=look["epsilon"], delta=0.0)] if (look := report.get("look")) else []
-    return [_Part(mu=gaussian[0], delta=gaussian[1]), *looks, *counts]
+    return [_Part(mu=gaussian[0], delta=gaussian[1]), *counts]
 
 
 def _of_guarantee(privacy: Privacy) -> _Part:
@@ -191,10 +191,6 @@ def _losses(library: Any, parts: list[_Part]) -> Any:
             each = pld.from_privacy_parameters(asked)
         total = total.compose(each)
     return total
-
-
-def _deltas(parts: Iterable[_Part]) -> float:
-    return min(1.0, _round_up(sum((Fraction(part.delta) for part in parts), Fraction(0))))
 
 
 def _round_up(amount: Fraction) -> float:

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dpsel_core::task::{Enforced, Report};
+use dpsel_core::task::{Calibrated, Enforced, Report};
 use dpsel_exact::Error;
 use dpsel_exact::accounting::conversion::ConvertedPrivacy;
 use dpsel_exact::accounting::{Privacy, composed, conversion};
@@ -80,15 +80,15 @@ pub(crate) fn composed_privacy(
     })
 }
 
-/// The rounds of a report as a Gaussian mechanism: mu and the delta beside it, if they have that form. A look before
-/// them is not in it.
+/// The release of a report as a Gaussian mechanism: mu and the delta beside it, if it has that form.
 #[pyfunction]
 pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
     guarded(|| match Report::from_json(report_json)?.enforced {
-        Enforced::Select(asked) => {
-            let part = asked.calibration.gaussian_part(asked.kept_items()?);
+        Enforced::Select(Calibrated { request, look: None, calibration, .. }) => {
+            let part = calibration.gaussian_part(request.kept_items()?);
             Ok(part.map(|part| (part.mu, part.delta)))
         }
-        Enforced::TopK(_) => Ok(None),
+        // The noise of a look is no Gaussian noise.
+        Enforced::Select(Calibrated { look: Some(_), .. }) | Enforced::TopK(_) => Ok(None),
     })
 }

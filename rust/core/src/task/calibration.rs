@@ -117,7 +117,7 @@ impl CalibratedSelect {
     ///
     /// # Errors
     /// As [`SelectRequest::kept_items`].
-    pub fn kept_items(&self) -> Result<L0Bound> {
+    pub(crate) fn kept_items(&self) -> Result<L0Bound> {
         match (self.request.mechanism.choice(), &self.request.quantile, &self.look) {
             (Some(choice), _, Some(Look::Lists(look))) => {
                 self.request.chosen(choice, look.lists)?.kept_items()
