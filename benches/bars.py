@@ -4,9 +4,9 @@
     python -m benches.auto OUT FOLDER --bars --short imdb --first 5    # measures what is missing
     python -m benches.auto --bars                                      # prints what was measured
 
-The guide says: *the number of items that a typical user has, but at least 5*. The former is the mean of the
-distinct items of a user, rounded up. Sets of short lists are measured at that. Those of long lists are
-measured at the least of `ROUND` that is no smaller, and the others as well.
+The guide says: *the number of items that a typical user has, but at least 10*. The former is the mean of the
+distinct items of a user, rounded up. Sets are measured at the least of `ROUND` that is no smaller. Those of
+short lists are also measured at the mean itself, which counts for the bars if it is 10 or more.
 
 Each cell of the table is the items of "auto" over those of the best, with what was best. Rivals are the
 mechanisms that win a cell of the large table of `benches.auto` at a limit of 3 or more. Sizes are in
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FIGURES = Path(__file__).resolve().parent / "bars.csv"
-#: The least limit that the guide advises, round ones, and the longest mean of short lists.
-LEAST_LIMIT, ROUND, SHORT = 5, (10, 30, 100, 300), 12
+#: The round limits, and the longest mean of what counts as short lists here.
+ROUND, SHORT = (10, 30, 100, 300), 12
 #: What "auto" should have of the best, on every set and on average, and of `LONG` where lists are long.
 LEAST, LEAST_MEAN, LEAST_OF_LONG = 0.95, 0.985, 0.985
 LONG = dpsel.Steered(reach=3)
@@ -58,16 +58,15 @@ class Case:
     best: str
 
     @property
-    def advised(self) -> bool:
+    def counts(self) -> bool:
         """Whether the guide advises this limit."""
-        return self.limit == limits_of(self.mean_list)[0]
+        return self.limit >= ROUND[0]
 
 
 def limits_of(mean_list: float) -> tuple[int, ...]:
-    """What the guide advises if lists are short, and the next round limit."""
+    """The next round limit, and the mean rounded up if lists are short."""
     more = next((limit for limit in ROUND if limit >= mean_list), ROUND[-1])
-    advised = max(LEAST_LIMIT, math.ceil(mean_list))
-    return tuple(dict.fromkeys((advised, more))) if mean_list <= SHORT else (more,)
+    return tuple(dict.fromkeys((math.ceil(mean_list), more))) if mean_list <= SHORT else (more,)
 
 
 def taken(epsilon: float, limit: int) -> Any:
@@ -119,13 +118,12 @@ def report(figures: Figures) -> str:
 
 
 def bars(found: list[Case]) -> str:
-    """The geometric mean and the worst cell for each epsilon and over all, and what long lists lose."""
-    advised = [case for case in found if case.advised]
-    groups = {f"ε = {epsilon:g}": [case for case in advised if case.epsilon == epsilon] for epsilon in DELTAS}
-    groups |= {"all": advised, "next round limit": [case for case in found if not case.advised]}
+    """The geometric mean and the worst cell for each epsilon, what long lists lose, and smaller limits."""
     lines = []
-    for name, some in groups.items():
+    for epsilon in (*DELTAS, None):
+        some = [case for case in found if case.counts and epsilon in (case.epsilon, None)]
         if some:
+            name = "all" if epsilon is None else f"ε = {epsilon:g}"
             worst = min(some, key=lambda case: case.of_best)
             below = sum(case.of_best < LEAST for case in some)
             place = f"{worst.data} at {worst.limit}"
@@ -133,8 +131,10 @@ def bars(found: list[Case]) -> str:
     head = ("", "cells", f"mean (wanted: {LEAST_MEAN})", "worst", "on, at limit", f"below {LEAST}")
     losing = [case for case in found if case.mean_list > SHORT and case.of_long < LEAST_OF_LONG]
     named = ", ".join(f"{case.data} {case.of_long:.3f} at ε = {case.epsilon:g}" for case in losing)
+    small = [case for case in found if not case.counts]
+    rest = f"at smaller limits, where nothing looks: {mean_of_best(small)} on average" if small else ""
     long = f"long lists below {LEAST_OF_LONG} of {LONG!r}: {named or 'none'}"
-    return f"{tables.markdown(head, lines)}\n\n{long}"
+    return f"{tables.markdown(head, lines)}\n\n{long}\n{rest}"
 
 
 def mean_of_best(some: list[Case]) -> str:

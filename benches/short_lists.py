@@ -6,9 +6,7 @@
 Parquet file for each set, with the columns `user` and `item` and one row for each user and item. The glosses
 are of the Debian package `wordnet-base`; without its folder there are none.
 
-They are a check. The least limit of a look was chosen with most of them in view, and nothing else was.
-`documents`, `ingredients`, `sports` and `tags` came after that. `python -m benches.auto OUT --bars` measures
-them.
+They are a check: nothing was chosen by them. `python -m benches.auto OUT --bars` measures them.
 """
 
 from __future__ import annotations
@@ -61,11 +59,6 @@ def git(*arguments: str) -> bytes:
 
 def text(content: bytes) -> list[str]:
     return content.decode(errors="replace").splitlines()
-
-
-def pairs(content: bytes) -> Lists:
-    """Lines of a user, a semicolon and an item."""
-    return turned((line.split(";")[0], line.split(";")[1]) for line in text(content) if ";" in line)
 
 
 def after_number(content: bytes) -> Lists:
@@ -147,7 +140,6 @@ def glosses(folder: Path) -> Iterator[list[str]]:
 
 COLOURED = ("nveldt/CategoricalEdgeClustering", "e7363d884070ffedf540ebaa4077843b25929a93")
 REVIEWS = ("RUCAIBox/CIKM2020-S3Rec", "2a81540ae18615d88ef88227b0c066e5b74781e5")
-RULES = ("mhahsler/arules", "814537d4da5dcca48c58212b6b397624d8bdd537")
 SIMPLICES = ("arbenson/ScHoLP-Data", "c830836d89870e41c665bfbac60adac42c766970")
 SOURCES = {
     # Airports, and where one can fly from there.
@@ -174,8 +166,6 @@ SOURCES = {
     "characters": Source("cjkvi/cjkvi-ids", "86b4d16159f0079437870408f0ca186e529015db", ("ids.txt",), parts),
     # Visits of an emergency room, and the drugs that a patient took.
     "drugs": Source(*COLOURED, ("data/DAWN/colored-DAWN.txt",), coloured),
-    # Sessions of a library, and the documents that were read.
-    "documents": Source(*RULES, ("data_src/epub/epub.dat",), pairs),
     # Genes and the biological processes they are part of.
     "gene_terms": Source(
         "cakcora/IntegratedPTMOmics",
@@ -189,15 +179,6 @@ SOURCES = {
         "43f13083f8e38fbb6d169dc23de5f09af4de05f3",
         ("Data/Set2Set/train.txt", "Data/Set2Set/test.txt"),
         herbs,
-    ),
-    # Products and the substances they have in them.
-    "ingredients": Source(
-        *SIMPLICES,
-        (
-            "NDC-substances/NDC-substances-nverts.txt.gz",
-            "NDC-substances/NDC-substances-simplices.txt.gz",
-        ),
-        simplices,
     ),
     # Papers and their authors.
     "papers": Source(*COLOURED, ("data/MAG-10/colored-MAG.txt",), coloured),
@@ -218,14 +199,11 @@ SOURCES = {
         simplices,
     ),
     # Visitors of a web site, and the areas that they saw.
-    "site": Source(*RULES, ("data_src/MSweb/anonymous-msweb.data",), visits),
-    # Buyers and what they reviewed of sports.
-    "sports": Source(*REVIEWS, ("data/Sports_and_Outdoors.txt",), after_number),
-    # Questions of mathematics and their tags.
-    "tags": Source(
-        *SIMPLICES,
-        ("tags-math-sx/tags-math-sx-nverts.txt.gz", "tags-math-sx/tags-math-sx-simplices.txt.gz"),
-        simplices,
+    "site": Source(
+        "mhahsler/arules",
+        "814537d4da5dcca48c58212b6b397624d8bdd537",
+        ("data_src/MSweb/anonymous-msweb.data",),
+        visits,
     ),
     # Shopping trips and what was bought.
     "trips": Source(*COLOURED, ("data/Walmart-Trips/colored-walmart.txt",), coloured),

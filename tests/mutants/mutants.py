@@ -222,13 +222,6 @@ MUTANTS = [
         ("cargo:budget_split",),
     ),
     Mutant(
-        "auto looks where lists longer than the limit look short",
-        "python/dpsel/_request/_auto.py",
-        "_LOOK_AT: Final = 5",
-        "_LOOK_AT: Final = 3",
-        ("tests/unit/test_release.py",),
-    ),
-    Mutant(
         "a least number of users lowers weights by too little",
         CORE + "rounds/least_users.rs",
         "u64::from(self.min_users - 1).saturating_mul(most)",

@@ -67,7 +67,7 @@ def test_steered_is_taken_where_a_larger_part_of_delta_pays_for_its_noise(epsilo
         (40, "Steered(rounds=30, reach=3): lists are not short"),
     ],
 )
-@pytest.mark.parametrize("limit", [5, 100])
+@pytest.mark.parametrize("limit", [10, 100])
 def test_a_look_tells_what_matching_fills(limit, length, taken) -> None:
     """The score is far from its margin, in noise of a probability below 1e-8, on either side."""
     users, items = (20_000, 4_000) if length == 3 else (4_000, 4_000)

@@ -226,8 +226,8 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
     [
         (1, {}, STEERED),
         (2, {}, STEERED),
-        (4, {}, STEERED),
-        (5, {}, a_look(STEERED)),
+        (9, {}, STEERED),
+        (10, {}, a_look(STEERED)),
         (1000, {}, a_look(STEERED)),
         (1001, {}, a_look({"name": "steered", "rounds": 30})),
         (10_000_000, {}, a_look({"name": "steered", "rounds": 30})),
@@ -237,7 +237,7 @@ def test_auto_with_weights_for_one_item_per_user_has_the_lowest_threshold(argume
         (10, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6), "with_weights": True}, STEERED),
         (10, {"min_users": 2}, {"name": "count_gaussian"}),
         (dpsel.Quantile(0.5, most=10), {}, STEERED),
-        (4, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, STEERED),
+        (9, {"privacy": dpsel.ApproxDP(epsilon=3.0, delta=1e-6)}, STEERED),
         (
             1001,
             {"privacy": dpsel.ApproxDP(epsilon=10.0, delta=1e-6)},

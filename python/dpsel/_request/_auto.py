@@ -121,8 +121,8 @@ _CURVES_ABOVE: Final = 1.5
 #: Looks were compared for these epsilons; with less of it they tell little.
 _LOOK_FROM: Final = 0.5
 _LOOK_UP_TO: Final = 10.0
-#: Below this limit `Matching` has too few items of users whose lists look short.
-_LOOK_AT: Final = 5
+#: Below this limit the mechanism for short lists is not better on short lists.
+_LOOK_AT: Final = 10
 
 
 def _is_worth_a_look(privacy: Privacy, limit: int) -> bool:
