@@ -12,23 +12,26 @@ UNIT_TESTS = {"testing", "tests"}
 UNIT_TEST_MODULE = re.compile(r"#\[cfg\(test\)\]\n(?:\s*#\[.*\]\n)*(?:pub(?:\(\w+\))? )?mod \w+ \{")
 TEST_USE = re.compile(r"#\[cfg\(test\)\]\n\s*(?:pub(?:\(\w+\))? )?use [^;]*;")
 USE = re.compile(r"(pub(?:\([\w: ]+\))? )?use ([^;]*);")
-INLINE = re.compile(r"\b((?:crate|super|self)(?:::\w+)+)")
+MODULE = re.compile(r"\bmod \w+;")
+INLINE = re.compile(r"\b(\w+(?:::\w+)+)")
+#: A comment to the end of its line, a raw text, a character, or a text: whichever begins first.
+NO_CODE = re.compile(r"//[^\n]*|r(#*)\".*?\"\1|'(?:\\[^\n]+?|[^\\'\n])'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 DEFINED = re.compile(r"\b(?:fn|struct|enum|trait|type|const|static|union)\s+(?:mut )?(\w+)")
 
 
 def shipped(path: Path) -> str:
     """The code of a file without comments, text and unit tests."""
-    code = re.sub(r"//[^\n]*", "", path.read_text())
-    code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', code, flags=re.DOTALL)
+    code = NO_CODE.sub("", path.read_text())
     return UNIT_TEST_MODULE.split(TEST_USE.sub("", code))[0]
 
 
-def leaves(tree: str) -> list[list[str]]:
-    """The paths of a use tree, such as `a::{b, c::d}`; `as` keeps the name in the other file."""
+def leaves(tree: str) -> list[tuple[list[str], str]]:
+    """The paths of a use tree, such as `a::{b, c::d}`, each with the name that it has in this file."""
     tree = tree.strip()
     brace = tree.find("{")
     if brace < 0:
-        return [re.split(r"\s+as\s+", tree)[0].split("::")]
+        path, *alias = re.split(r"\s+as\s+", tree)
+        return [(path.split("::"), alias[0] if alias else path.split("::")[-1])]
     head = [part for part in tree[:brace].split("::") if part]
     inner, depth, parts = tree[brace + 1 : tree.rindex("}")], 0, [""]
     for letter in inner:
@@ -37,7 +40,7 @@ def leaves(tree: str) -> list[list[str]]:
             parts.append("")
         else:
             parts[-1] += letter
-    return [head + leaf for part in parts if part.strip() for leaf in leaves(part)]
+    return [(head + leaf, name) for part in parts if part.strip() for leaf, name in leaves(part)]
 
 
 class Crate:
@@ -74,10 +77,11 @@ class Crate:
         found = {}
         for visibility, tree in USE.findall(self.code[module]):
             if visibility:
-                for leaf in leaves(tree):
+                for leaf, name in leaves(tree):
                     path = self.absolute(module, leaf)
+                    assert not path or name != "*", f"{module}: {tree} hides what it hands on"
                     if path:
-                        found[path[-1]] = path
+                        found[name] = path
         return found
 
     def definer(self, path: list[str], seen: frozenset = frozenset()) -> tuple[str, ...] | None:
@@ -96,10 +100,15 @@ class Crate:
     def edges(self) -> set[tuple[tuple[str, ...], tuple[str, ...]]]:
         found = set()
         for module, code in self.code.items():
+            rest = MODULE.sub("", USE.sub("", code))
+            # What is handed on is used only if it is named again.
             paths = [
-                leaf for visibility, tree in USE.findall(code) if not visibility for leaf in leaves(tree)
+                leaf
+                for visibility, tree in USE.findall(code)
+                for leaf, name in leaves(tree)
+                if not visibility or re.search(rf"\b{re.escape(name)}\b", rest)
             ]
-            paths += [match.split("::") for match in INLINE.findall(USE.sub("", code))]
+            paths += [match.split("::") for match in INLINE.findall(rest)]
             for path in paths:
                 whole = self.absolute(module, path)
                 target = self.definer(whole) if whole else None

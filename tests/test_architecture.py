@@ -243,7 +243,7 @@ def imported_files(path: Path, known: set[str]) -> set[str]:
         if isinstance(node, ast.Import):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.module, f"{path}: relative imports hide what is imported"
+            assert not node.level, f"{path}: relative imports hide what is imported"
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             submodules = {name for name in inside if name.removeprefix("dpsel.") in known}
             named |= submodules or {node.module}

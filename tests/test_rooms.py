@@ -90,6 +90,55 @@ def test_a_circle_through_a_reexport_is_found(tmp_path) -> None:
     assert circles(house.graph()) == [{"a/inner", "b/c"}]
 
 
+#: For each way to use another file: the files of a crate in which two lead to each other, and these two.
+HIDDEN = {
+    "a name of its own": (
+        {
+            "lib.rs": "mod a;\nmod b;\n",
+            "a/mod.rs": "mod inner;\npub(crate) use inner::Deep as Other;\n",
+            "a/inner.rs": "use crate::b::Thing;\npub(crate) struct Deep;\n",
+            "b.rs": "pub(crate) struct Thing(crate::a::Other);\n",
+        },
+        {"a/inner", "b"},
+    ),
+    "a path without `self`": (
+        {
+            "lib.rs": "mod a;\n",
+            "a/mod.rs": "mod inner;\nfn f() { inner::g() }\npub(super) const N: u8 = 1;\n",
+            "a/inner.rs": "pub(super) fn g() { super::N; }\n",
+        },
+        {"a", "a/inner"},
+    ),
+    "handed on and used": (
+        {
+            "lib.rs": "mod a;\n",
+            "a/mod.rs": "mod inner;\npub use inner::F;\npub struct G(F);\npub struct H;\n",
+            "a/inner.rs": "use super::H;\npub struct F(H);\n",
+        },
+        {"a", "a/inner"},
+    ),
+    "behind a quote": (
+        {
+            "lib.rs": "mod a;\nmod b;\n",
+            "a.rs": "const Q: char = '\"';\nuse crate::b::B;\npub struct A(B);\nconst R: char = '\"';\n",
+            "b.rs": 'const U: &str = "https://x"; use crate::a::A;\npub struct B(A);\nconst V: &str = "";\n',
+        },
+        {"a", "b"},
+    ),
+}
+
+
+@pytest.mark.parametrize("way", HIDDEN)
+def test_a_circle_that_hides_is_found(tmp_path, way) -> None:
+    files, circle = HIDDEN[way]
+    assert circles(write(tmp_path, files).graph()) == [circle]
+
+
+def test_what_hands_on_all_names_is_refused(tmp_path) -> None:
+    with pytest.raises(AssertionError, match="hides"):
+        write(tmp_path, {"lib.rs": "mod a;\npub use a::*;\n", "a.rs": "pub struct A;\n"})
+
+
 def test_unit_tests_and_faces_are_left_out(tmp_path) -> None:
     house = write(
         tmp_path,

@@ -6,12 +6,13 @@ import json
 import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel._optional import optional
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "SHOWN_ROWS",
@@ -84,10 +85,11 @@ class Display:
 
 
 def first_rows(
-    above: Sequence[str], columns: Mapping[str, Sequence[Any]], total: int, largest: str = ""
+    above: Sequence[str], columns: Mapping[str, Iterable[Any]], total: int, largest: str = ""
 ) -> Display:
-    """Return the display of a release: lines, and the rows that are shown, maybe of the largest numbers."""
-    rows = [[cell(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    """Return the display of a release: lines, and its first rows, maybe those of the largest numbers."""
+    first = islice(zip(*columns.values(), strict=True), SHOWN_ROWS)
+    rows = [[cell(value) for value in row] for row in first]
     order = f", below these in {largest}" if largest else ""
     more = [f"and {total - len(rows):,} more{order}"] if total > len(rows) else []
     return Display(above, list(columns), rows, more)

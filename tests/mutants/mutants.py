@@ -960,7 +960,7 @@ MUTANTS = [
     ),
     Mutant(
         "null rows make room for integers",
-        IN_ROWS + "ingest/files/parquet/mod.rs",
+        IN_ROWS + "ingest/files/parquet/shared_file.rs",
         "values.saturating_sub(nulls)",
         "values.saturating_sub(nulls * 0)",
         ("cargo:parquet",),

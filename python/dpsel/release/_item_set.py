@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
-from dpsel._tables import SHOWN_ROWS, Display, Displayed, first_rows
+from dpsel._tables import Display, Displayed, first_rows
 from dpsel.accounting import Cost
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.release._wording import notation, quantity
@@ -143,7 +142,7 @@ class ItemSet(Displayed):
         return ItemSet([self._items[key] for key in keys], self.reports + other.reports)
 
     def _display(self) -> Display:
-        return first_rows([str(self)], {"item": list(islice(self, SHOWN_ROWS))}, len(self))
+        return first_rows([str(self)], {"item": self}, len(self))
 
     def __str__(self) -> str:
         """What it is, for a person."""

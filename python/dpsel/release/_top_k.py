@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Generic
 
-from dpsel._tables import SHOWN_ROWS, Display, first_rows
+from dpsel._tables import Display, first_rows
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_picks
@@ -150,8 +150,7 @@ class TopKRelease(Contents, Generic[ItemsT]):
         if self._table is not None:
             return self._table.display(self._lines())
         columns = {"item": self._items or []} | ({} if self._counts is None else {"count": self._counts})
-        shown = {name: column[:SHOWN_ROWS] for name, column in columns.items()}
-        return first_rows(self._lines(), shown, len(self))
+        return first_rows(self._lines(), columns, len(self))
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""

@@ -7,6 +7,7 @@ use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::ChunkReader;
 
+use super::shared_file::{FOOTER, failed};
 use crate::ingest::files::concatenated_files::{JOINED, starts_near};
 use crate::ingest::files::reason::unreadable;
 
@@ -22,7 +23,7 @@ pub(super) fn check(bytes: &impl ChunkReader, metadata: &ParquetMetaData, path: 
     match is_first(bytes, metadata) {
         Ok(true) => Ok(()),
         Ok(false) => Err(unreadable(path, JOINED)),
-        Err(error) => Err(super::failed(path, &error, super::FOOTER)),
+        Err(error) => Err(failed(path, &error, FOOTER)),
     }
 }
 

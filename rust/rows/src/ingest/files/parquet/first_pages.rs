@@ -12,7 +12,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::ChunkReader;
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::{SharedFile, failed, needed, unread};
+use super::shared_file::{SharedFile, failed, needed, unread};
 use crate::ingest::files::reason::unreadable;
 
 const ELSEWHERE: &str =

@@ -8,11 +8,11 @@ mod concatenation_check;
 mod declared;
 mod first_pages;
 mod int96;
+mod shared_file;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_schema::{ArrowError, DataType, FieldRef, Schema};
@@ -22,24 +22,22 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::basic::Encoding;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::ChunkReader;
-use parquet::file::statistics::Statistics;
 
 use super::hive::FolderColumns;
 use super::input::Input;
 use super::magic;
 use super::open_file::OpenFile;
-use super::reason::{guarded, io_failed, unreadable};
+use super::reason::{guarded, unreadable};
 use super::tables;
 use crate::ingest::encode::Chunk;
-use crate::ingest::layout::{ColumnLayout, Positions};
+use crate::ingest::layout::ColumnLayout;
 use crate::ingest::names::Columns;
 use crate::ingest::pool::Task;
 use crate::runtime::Control;
+use shared_file::{FOOTER, SharedFile, check_rows, failed, needed, rows_held, unread};
 
-const FOOTER: &str = "not a Parquet file, or truncated: its footer cannot be read";
 /// Rows decoded at a time.
 const BATCH: usize = 32 * 1024;
 /// Rows of one part of a row group, about. Parts let one large row group keep all threads busy.
@@ -47,19 +45,6 @@ const PART: usize = 1024 * 1024;
 /// The last row group of a file is divided into parts of at least so many rows. Whole, it would keep one thread busy while
 /// the others wait.
 const LAST_PART: usize = 64 * 1024;
-
-/// The state that all parts of one file share.
-struct SharedFile {
-    input: Input,
-    source: Arc<str>,
-    metadata: ArrowReaderMetadata,
-    mask: ProjectionMask,
-    folders: FolderColumns,
-    /// Positions of the columns of the file, and behind them those of its folders.
-    positions: Positions,
-    /// The needed columns of type INT96.
-    instants: Vec<int96::Int96Column>,
-}
 
 /// Some rows of one row group.
 struct Part {
@@ -126,21 +111,6 @@ fn footer(input: &Input, bytes: &impl ChunkReader) -> Result<ArrowReaderMetadata
     Ok(footer)
 }
 
-/// Refuses a file that states two numbers of rows: the decoder believes one of them, and leaves rows out.
-fn check_rows(file: &SharedFile) -> Result<()> {
-    let metadata = file.metadata.metadata();
-    let groups = metadata.row_groups();
-    let total = groups.iter().try_fold(0_i64, |sum, group| sum.checked_add(group.num_rows()));
-    let agrees = |group: &RowGroupMetaData| {
-        let mut flat = needed(group, &file.mask).filter(|chunk| chunk.column_descr().max_rep_level() == 0);
-        flat.all(|chunk| chunk.num_values() == group.num_rows())
-    };
-    if total == Some(metadata.file_metadata().num_rows()) && groups.iter().all(agrees) {
-        return Ok(());
-    }
-    Err(unreadable(file.input.name(), "its footer states numbers of rows that contradict each other"))
-}
-
 const NO_COLUMNS: Error = Error::Internal("columns of folders do not fit the rows of a file");
 const NO_BYTES: Error = Error::Internal("a Parquet file is neither on a disk nor in memory");
 
@@ -179,30 +149,6 @@ fn pieces(rows: usize, left: usize, groups: usize, threads: usize) -> usize {
 /// The rows of one of the parts of a row group. Each row is in one part.
 fn range(rows: usize, piece: usize, pieces: usize) -> Range<usize> {
     rows * piece / pieces..rows * (piece + 1) / pieces
-}
-
-/// The rows of a row group that have a user and an item, at most: as many as values in the column with the fewest. Zero
-/// if the file does not say which values are null.
-fn rows_held(group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
-    let values = needed(group, mask).map(|chunk| {
-        let nulls = match (chunk.column_descr().max_def_level(), chunk.statistics()) {
-            (0, _) => Some(0),
-            (_, statistics) => statistics.and_then(Statistics::null_count_opt),
-        };
-        let values = u64::try_from(chunk.num_values()).ok();
-        // Otherwise: a file that says so cannot be read, or does not say it.
-        values.zip(nulls).map_or(0, |(values, nulls)| values.saturating_sub(nulls))
-    });
-    let rows = u64::try_from(group.num_rows()).unwrap_or(0);
-    values.fold(rows, u64::min)
-}
-
-/// The column chunks of a row group that are read.
-fn needed<'a>(
-    group: &'a RowGroupMetaData,
-    mask: &'a ProjectionMask,
-) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
-    group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|(_, chunk)| chunk)
 }
 
 /// The same file with strings read as dictionaries if all pages of the column are dictionary-encoded, and as views
@@ -329,19 +275,5 @@ impl Task for Part {
         }
         let reason = format!("row group {} does not have as many rows as the file states", self.group);
         Err(unreadable(path, reason))
-    }
-}
-
-fn unread(group: usize) -> String {
-    format!("malformed, truncated or encrypted data in row group {group}")
-}
-
-fn failed(path: &Path, error: &ParquetError, otherwise: &str) -> Error {
-    match error {
-        ParquetError::External(inner) => match inner.downcast_ref::<std::io::Error>() {
-            Some(inner) => io_failed(path, inner),
-            None => unreadable(path, otherwise),
-        },
-        _ => unreadable(path, otherwise),
     }
 }
