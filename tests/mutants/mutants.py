@@ -1181,6 +1181,13 @@ MUTANTS = [
         (REFERENCE, FREQUENCY),
     ),
     Mutant(
+        "of items that are looked at together the last one counts",
+        IN_EXACT + "noise/decision.rs",
+        "any | table.may_release(*weight, *word)",
+        "(any & false) | table.may_release(*weight, *word)",
+        ("cargo:noise::decision",),
+    ),
+    Mutant(
         "above the threshold instead of at least",
         IN_EXACT + "noise/decision.rs",
         "i128::from(self.threshold.steps()) - i128::from(weight)",
@@ -1341,7 +1348,7 @@ MUTANTS = [
     Mutant(
         "the limit is kept and not the reach",
         CORE + "task/select/run.rs",
-        "Some(asked.kept_items()?), asked",
+        "Some(asked.item_bound()?), asked",
         "Some(request.max_items_per_user), asked",
         ("tests/golden/test_golden_releases.py",),
     ),
@@ -1869,8 +1876,8 @@ MUTANTS = [
     Mutant(
         "users keep as many items as the largest limit that could be found",
         CORE + "task/calibration.rs",
-        "self.request.limited(quantile, found.limit)?.kept_items()",
-        "self.request.limited(quantile, found.limit.max(1_000))?.kept_items()",
+        "self.request.limited(quantile, found.limit)?.item_bound()",
+        "self.request.limited(quantile, found.limit.max(1_000))?.item_bound()",
         (QUANTILE,),
     ),
     Mutant(

@@ -25,7 +25,7 @@ from dpsel.auditing._top_k_run import audit_top_k
 from dpsel.auditing._verdicts import claim_of, exact, sampled
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import MatchingOr
-from dpsel.mechanisms._base import kept_items
+from dpsel.mechanisms._base import item_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,7 +115,7 @@ def _audit_selection(
         # Few samples without scores would show less.
         return
     limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
-    kept = kept_items(case.mechanism, limit)
+    kept = item_bound(case.mechanism, limit)
     tables = crafted(kept, _levels(case, loose, limit, kept))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
     if case.is_published and overflowing:

@@ -17,7 +17,7 @@ from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._scored import gaussian_epsilon, scored
 from dpsel.auditing._search import Claim, LowerBounds
-from dpsel.mechanisms._base import kept_items
+from dpsel.mechanisms._base import item_bound
 from dpsel.release._wording import quantity
 from dpsel.selection import select_partitions
 
@@ -100,7 +100,7 @@ def on_users(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> At
     """Return the attack on the claim itself."""
     rounds = scored(mechanism, privacy, bound)
     claim = Claim(privacy.epsilon, privacy.delta)
-    tables = _of_users(rounds, kept_items(mechanism, bound))
+    tables = _of_users(rounds, item_bound(mechanism, bound))
     return Attack(mechanism, privacy, bound, claim, tables, rounds)
 
 
@@ -110,7 +110,7 @@ def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) ->
     The claim is that of a normal number that moves by the cap. ``None`` if the cap is a user's whole weight.
     """
     rounds = scored(mechanism, privacy, bound)
-    kept = kept_items(mechanism, bound)
+    kept = item_bound(mechanism, bound)
     size = rounds.size(kept)
     if size.cap >= size.norm:
         return None

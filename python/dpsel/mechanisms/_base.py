@@ -170,7 +170,7 @@ def class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def kept_items(mechanism: Mechanism, max_items_per_user: int) -> int:
+def item_bound(mechanism: Mechanism, max_items_per_user: int) -> int:
     """Return how many items a user keeps at most: more than the limit if the mechanism has a reach."""
     reach: int = getattr(mechanism, "reach", 1)
     return reach * max_items_per_user

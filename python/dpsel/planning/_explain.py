@@ -12,7 +12,7 @@ from dpsel._tables import Display, Tabular
 from dpsel.accounting._counts import counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
-from dpsel.mechanisms._base import kept_items
+from dpsel.mechanisms._base import item_bound
 from dpsel.planning._selection import users_for
 from dpsel.release import Report
 from dpsel.release._wording import as_it_ran
@@ -81,7 +81,7 @@ def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list
             made = request_of_selection(
                 privacy, limit, "auto", with_weights=weights, min_users=min_users, counts=counts
             )
-            rows.append(_row(change, made.json, kept_items(made.mechanism, limit)))
+            rows.append(_row(change, made.json, item_bound(made.mechanism, limit)))
         except (CalibrationError, InvalidParameterError):
             return
 

@@ -12,7 +12,7 @@ from dpsel._plot import Curve, draw
 from dpsel._request import request_of_selection
 from dpsel._tables import Display, Tabular
 from dpsel.accounting import Quantile, checked_privacy
-from dpsel.mechanisms._base import kept_items, planned
+from dpsel.mechanisms._base import item_bound, planned
 from dpsel.mechanisms._matching_or import SHORT, MatchingOr
 from dpsel.planning._holders import Holders
 from dpsel.release._look import look_half_width
@@ -292,7 +292,7 @@ class Plan(Tabular):
 
 
 def _row(request: _Asked, asked: int | None, users: list[int]) -> dict[str, Any]:
-    most = kept_items(planned(request.mechanism), request.limit)
+    most = item_bound(planned(request.mechanism), request.limit)
     held = most if asked is None else asked
     kept = min(held, most)
     calibration = _core_calls.calibrate(request.json)

@@ -85,7 +85,7 @@ pub(crate) fn composed_privacy(
 pub(crate) fn gaussian_part(report_json: &str) -> PyResult<Option<(f64, f64)>> {
     guarded(|| match Report::from_json(report_json)?.enforced {
         Enforced::Select(Calibrated { request, look: None, calibration, .. }) => {
-            let part = calibration.gaussian_part(request.kept_items()?);
+            let part = calibration.gaussian_part(request.item_bound()?);
             Ok(part.map(|part| (part.mu, part.delta)))
         }
         // The noise of a look is no Gaussian noise.

@@ -155,13 +155,16 @@ impl Decider {
         }
     }
 
-    /// Whether it is certain that the item keeps its state, by a comparison or two. Most items of a round do.
+    /// The positions of the items that may change, each with its weight and its word. Most items of a round keep their state.
     #[inline]
-    pub(super) fn keeps(&self, weight: u64, word: u128) -> bool {
+    pub(super) fn each_change(&self, weights: &[u64], words: &[u128], mut changes: impl FnMut(usize)) {
+        let items = weights.iter().zip(words).enumerate();
         match &self.kind {
-            DeciderKind::Noisy { noise, .. } => !noise.releases(weight, word),
-            DeciderKind::Curve(curve) => !curve.releases(weight, word),
-            DeciderKind::Screening { .. } => false,
+            DeciderKind::Noisy { noise, .. } => noise.each_released(weights, words, changes),
+            DeciderKind::Curve(curve) => items
+                .filter(|(_, (weight, word))| curve.releases(**weight, **word))
+                .for_each(|(at, _)| changes(at)),
+            DeciderKind::Screening { .. } => items.for_each(|(at, _)| changes(at)),
         }
     }
 

@@ -155,12 +155,10 @@ impl ItemRange {
         found: &mut Decided,
     ) {
         let ItemColumns { weights, words } = &self.0;
-        let items = (first..).zip(weights).zip(words);
-        for ((place, &weight), &word) in
-            items.filter(|((_, weight), word)| !round.decider.keeps(**weight, **word))
-        {
-            let outcome = round.decider.decide(states.get(place - start), weight, word);
+        round.decider.each_change(weights, words, |at| {
+            let place = first + at;
+            let outcome = round.decider.decide(states.get(place - start), weights[at], words[at]);
             found.note(round, (place, start), outcome, states);
-        }
+        });
     }
 }

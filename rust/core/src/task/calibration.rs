@@ -116,16 +116,16 @@ impl CalibratedSelect {
     /// The most items that a user keeps.
     ///
     /// # Errors
-    /// As [`SelectRequest::kept_items`].
-    pub(crate) fn kept_items(&self) -> Result<L0Bound> {
+    /// As [`SelectRequest::item_bound`].
+    pub(crate) fn item_bound(&self) -> Result<L0Bound> {
         match (self.request.mechanism.choice(), &self.request.quantile, &self.look) {
             (Some(choice), _, Some(Look::Lists(look))) => {
-                self.request.chosen(choice, look.lists)?.kept_items()
+                self.request.chosen(choice, look.lists)?.item_bound()
             }
             (_, Some(quantile), Some(Look::Limit(found))) => {
-                self.request.limited(quantile, found.limit)?.kept_items()
+                self.request.limited(quantile, found.limit)?.item_bound()
             }
-            (_, _, Some(Look::Lists(_) | Look::Limit(_)) | None) => self.request.kept_items(),
+            (_, _, Some(Look::Lists(_) | Look::Limit(_)) | None) => self.request.item_bound(),
         }
     }
 }

@@ -30,6 +30,9 @@ pub struct NoisyThreshold {
 /// Decisions before the table is made.
 const WITHOUT_TABLE: u32 = 512;
 
+/// Items that are looked at together.
+const TOGETHER: usize = 8;
+
 impl NoisyThreshold {
     /// Prepare the decision of one round.
     #[must_use]
@@ -59,6 +62,26 @@ impl NoisyThreshold {
                 table.decide(weight, word).unwrap_or_else(|| self.releases_outside_table(weight, word))
             }
             None => self.releases_without_table(weight, word),
+        }
+    }
+
+    /// The positions of the items that are released, each with its weight and its word: see [`Self::releases`].
+    ///
+    /// Releases are rare. So items are looked at several at a time, with one branch for all of them.
+    #[inline]
+    pub fn each_released(&self, weights: &[u64], words: &[u128], mut released: impl FnMut(usize)) {
+        let table = self.table.get();
+        let groups = weights.chunks(TOGETHER).zip(words.chunks(TOGETHER));
+        for (first, (weights, words)) in (0..).step_by(TOGETHER).zip(groups) {
+            let items = weights.iter().zip(words);
+            let may_be = table.is_none_or(|table| {
+                items.clone().fold(false, |any, (weight, word)| any | table.may_release(*weight, *word))
+            });
+            if may_be {
+                let of_group =
+                    items.enumerate().filter(|(_, (weight, word))| self.releases(**weight, **word));
+                of_group.for_each(|(at, _)| released(first + at));
+            }
         }
     }
 
@@ -217,6 +240,25 @@ mod tests {
                 let (weight, word) = (u64::try_from(i).unwrap() << 24, words.word(Digest(i)));
                 assert_eq!(decision.releases(weight, word), decision.releases_exactly(weight, word));
             }
+        }
+    }
+
+    /// Many at a time as one after the other, with and without the table.
+    #[test]
+    fn released_items_are_found_wherever_they_stand() {
+        let words = Words::new(&ReleaseKey::insecure_test([6; 32]), Purpose::Noise, 0);
+        let words: Vec<u128> = (0..3 * u128::from(WITHOUT_TABLE)).map(|i| words.word(Digest(i))).collect();
+        let weights: Vec<u64> = (0..words.len() as u64).map(|i| (i % 101) << 26).collect();
+        for decision in without_tables(2.5, 8 << 30) {
+            let items = || weights.iter().zip(&words).enumerate();
+            let each = || items().filter(|(_, (weight, word))| decision.releases_exactly(**weight, **word));
+            for length in [0, 1, 7, 8, 9, 700, words.len()] {
+                let mut found = Vec::new();
+                decision.each_released(&weights[..length], &words[..length], |at| found.push(at));
+                let expected = each().map(|(at, _)| at).take_while(|at| *at < length);
+                assert!(found.into_iter().eq(expected), "{decision:?} {length}");
+            }
+            assert!(decision.table.get().is_some() && each().count() > 10);
         }
     }
 

@@ -52,12 +52,22 @@ impl DecisionTable {
         (0..BUCKETS as u64).map(|i| self.start.saturating_add(i << self.shift)).collect()
     }
 
+    #[inline]
+    fn bucket(&self, weight: u64) -> &BucketBounds {
+        let i = weight.saturating_sub(self.start) >> self.shift;
+        &self.buckets[index(i).min(BUCKETS - 1)]
+    }
+
+    /// Whether [`Self::decide`] leaves a release open.
+    #[inline]
+    pub(super) fn may_release(&self, weight: u64, word: u128) -> bool {
+        upper_half(word) <= self.bucket(weight).reject_above
+    }
+
     /// The decision for this weight and word, if the table determines it.
     #[inline]
     pub(super) fn decide(&self, weight: u64, word: u128) -> Option<bool> {
-        let i = weight.saturating_sub(self.start) >> self.shift;
-        let bucket = &self.buckets[index(i).min(BUCKETS - 1)];
-        let high = upper_half(word);
+        let (bucket, high) = (self.bucket(weight), upper_half(word));
         if high > bucket.reject_above {
             Some(false)
         } else if high < bucket.accept_below {

@@ -85,7 +85,7 @@ impl SelectRequest {
         self.privacy.validate()?;
         L0Bound::new(self.max_items_per_user.get().into())?;
         self.mechanism.as_mechanism().validate()?;
-        self.kept_items()?;
+        self.item_bound()?;
         self.columns.validate()?;
         if self.min_users == 0 {
             let fix = "leave it out if any number of users will do";
@@ -180,7 +180,7 @@ impl SelectRequest {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] if it is above [`L0Bound::MAX`].
-    pub fn kept_items(&self) -> Result<L0Bound> {
+    pub fn item_bound(&self) -> Result<L0Bound> {
         let reach = self.mechanism.as_mechanism().properties().reach;
         L0Bound::new(u64::from(self.max_items_per_user.get()) * u64::from(reach)).map_err(|_| {
             Error::parameter(
@@ -240,7 +240,7 @@ impl SelectRequest {
     }
 
     fn rounds(&self) -> Result<Calibration> {
-        let kept = self.kept_items()?;
+        let kept = self.item_bound()?;
         match self.noisy_weights() {
             NoisyWeights::OfRound if self.with_weights => {}
             NoisyWeights::OfRound | NoisyWeights::Score | NoisyWeights::Absent => {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reach_is_calibrated_like_a_limit_of_all_kept_items() {
+    fn a_reach_is_calibrated_like_a_limit_of_all_item_bound() {
         for (limit, reach) in [(1, 3), (10, 3), (100, 10), (300, 64)] {
             let (wide, narrow) = (steered(limit, reach).unwrap(), steered(limit * reach, 1).unwrap());
             let calibration = wide.calibrate().unwrap();
@@ -354,7 +354,7 @@ mod tests {
     fn publishing_weights_is_paid_from_delta() {
         let (with, without) = (request(1e-6, true), request(1e-6, false));
         let calibration = with.calibrate().unwrap();
-        assert!(weights_slack(&calibration, with.kept_items().unwrap()) <= RELEASE_SLACK);
+        assert!(weights_slack(&calibration, with.item_bound().unwrap()) <= RELEASE_SLACK);
         let threshold = |calibration: Calibration| calibration.rounds[0].rule.noisy().unwrap().threshold;
         assert!(threshold(calibration) >= threshold(without.calibrate().unwrap()));
     }

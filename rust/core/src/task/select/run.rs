@@ -106,10 +106,10 @@ impl JobSpec {
     /// The rounds of a selection.
     ///
     /// # Errors
-    /// As [`SelectRequest::kept_items`].
+    /// As [`SelectRequest::item_bound`].
     pub fn of_selection(asked: &CalibratedSelect) -> Result<Self> {
         let request = &asked.request;
-        let rounds = Self::of(request.columns.clone(), Some(asked.kept_items()?), asked.calibration.clone());
+        let rounds = Self::of(request.columns.clone(), Some(asked.item_bound()?), asked.calibration.clone());
         Ok(Self { with_weights: request.with_weights, min_users: request.min_users, ..rounds })
     }
 }

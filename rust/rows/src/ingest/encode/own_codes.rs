@@ -29,13 +29,16 @@ impl OwnCodes {
     /// Append a code for each integer. Those of larger integers mean nothing, and the caller replaces them. Their rows go to
     /// `rows`, which is at least as long as `integers`. Returns how many they are.
     #[expect(clippy::cast_possible_truncation, reason = "codes of larger integers are replaced later")]
+    #[inline]
     pub(crate) fn code<C: Code>(self, integers: &[u64], codes: &mut Vec<C>, rows: &mut [u32]) -> usize {
-        let mut left = 0;
+        let (mut left, mut larger) = (0, [0; BLOCK]);
         for (first, integers) in (0..).step_by(BLOCK).zip(integers.chunks(BLOCK)) {
             codes.extend(integers.iter().map(|integer| C::new(*integer as u32)));
             // Users are often all small, which takes one look at all their bits.
             if integers.iter().fold(0, |all, integer| all | integer) >= u64::from(self.below) {
-                left += self.others(integers, first, &mut rows[left..]);
+                let others = self.others(integers, first, &mut larger);
+                rows[left..][..others].copy_from_slice(&larger[..others]);
+                left += others;
             }
         }
         left
@@ -43,11 +46,12 @@ impl OwnCodes {
 
     /// Write the rows of the larger integers of a block, whose rows start at `first`. Returns their number.
     ///
-    /// Small and large integers alternate at random, which a branch could not predict. So the loop has none.
-    fn others(self, integers: &[u64], first: u32, rows: &mut [u32]) -> usize {
+    /// Small and large integers alternate at random, which a branch could not predict. So the loop has none, not even one
+    /// for the length of `rows`.
+    fn others(self, integers: &[u64], first: u32, rows: &mut [u32; BLOCK]) -> usize {
         let mut left = 0;
         for (row, integer) in (first..).zip(integers) {
-            rows[left] = row;
+            rows[left % BLOCK] = row;
             left += usize::from(*integer >= u64::from(self.below));
         }
         left
