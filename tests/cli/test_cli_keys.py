@@ -68,7 +68,11 @@ def test_filter_reads_what_select_read(dpsel_run, folder):
         (("items.csv", "rows.csv", "-o", "kept.csv", "--format", "xml"), 2, "--format"),
         (("items.csv", "none.csv", "-o", "kept.csv"), 3, "cannot read"),
         (("none.csv", "rows.csv", "-o", "kept.csv"), 3, "cannot read"),
-        (("rows.csv", "rows.csv", "-o", "kept.csv"), 3, "none can be made later; if it has another name, pass that as --report"),
+        (
+            ("rows.csv", "rows.csv", "-o", "kept.csv"),
+            3,
+            "none can be made later; if it has another name, pass that as --report",
+        ),
         (("items.csv", "rows.csv", "-o", "rows.csv"), 2, "would overwrite an input file"),
         (("items.csv", "rows.csv", "-o", "kept.parquet"), 3, "same extension"),
         (("items.csv", "rows.csv", "-o", "kept.csv", "--item", "none"), 3, "none named"),

@@ -50,6 +50,19 @@ def test_private_use_is_refused_in_large_letters(public):
         compared(public_data=public)
 
 
+def test_what_a_look_found_stands_beside_the_items():
+    """One look of some is wrong, and halves a release: who compares sees which."""
+    found = compared(mechanisms=[dpsel.MatchingOr(), dpsel.Sips()], repeats=3)
+    looking, other = found.summary()
+    answers = [row["lists"] for row in found.rows if row["mechanism"] == "MatchingOr()"]
+    assert looking["looks"] == 3 == len(answers)
+    assert set(answers) <= {"short", "long"}
+    assert looking["short"] == answers.count("short")
+    assert other["looks"] == 0
+    assert f"short in {looking['short']} of 3" in str(found)
+    assert "lists" not in str(compared(mechanisms=dpsel.Sips()))
+
+
 def test_every_combination_has_a_row():
     rows = compared(**SEVERAL, repeats=2).rows
     assert len(rows) == 2 * 2 * 2 * 2

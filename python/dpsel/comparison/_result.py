@@ -50,10 +50,11 @@ class Comparison(Tabular):
         """One dict per run.
 
         ``mechanism``, ``max_items_per_user``, the parameters of the guarantee (``epsilon`` or ``rho``,
-        ``delta``), ``repeat``, ``items`` (how many were released), ``upper_bound`` (items that a mechanism of
-        this guarantee releases on average at most, whatever the limit; ``None`` under zCDP) and ``fraction``
-        (items / upper_bound). With ``counts=`` also ``counts_half_width``: with 95 % a number lies within so
-        much of what users count.
+        ``delta``), ``repeat``, ``items`` (how many were released), ``lists`` (``"short"`` or ``"long"`` where
+        the mechanism looks at lists, which says what it took, otherwise ``None``), ``upper_bound`` (items
+        that a mechanism of this guarantee releases on average at most, whatever the limit; ``None`` under
+        zCDP) and ``fraction`` (items / upper_bound). With ``counts=`` also ``counts_half_width``: with 95 % a
+        number lies within so much of what users count.
         """
         return self._copies()
 
@@ -95,7 +96,11 @@ class Comparison(Tabular):
         return draw(curves, labels=labels, path=path, ax=ax)
 
     def summary(self) -> list[dict[str, Any]]:
-        """Return one row for each combination: the mean over its repeats, the fewest and the most items."""
+        """Return one row for each combination: the mean over its repeats, the fewest and the most items.
+
+        ``looks`` says in how many repeats the mechanism looked at lists, ``short`` in how many it found them
+        short.
+        """
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self._rows:
             groups.setdefault(tuple(row[name] for name in _GRID), []).append(row)
@@ -104,7 +109,10 @@ class Comparison(Tabular):
     def _table(self) -> tuple[list[str], list[list[str]]]:
         head = ["mechanism", "max items", "epsilon", "rho", "delta", "items", "of upper bound"]
         noise = ["numbers within"] if _NOISE in self._rows[0] else []
-        return head + noise, [_cells(row) for row in self.summary()]
+        summary = self.summary()
+        looks = ["lists"] if any(row["looks"] for row in summary) else []
+        cells = [[*_cells(row), *[_looks(row) for _ in looks]] for row in summary]
+        return head + noise + looks, cells
 
 
 def _curves(rows: list[dict[str, Any]], budget: str, value: str) -> list[Curve]:
@@ -130,9 +138,16 @@ def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "items": mean,
         "fewest": min(items),
         "most": max(items),
+        "looks": sum(row["lists"] is not None for row in rows),
+        "short": sum(row["lists"] == "short" for row in rows),
         "upper_bound": bound,
         "fraction": mean / bound if bound else None,
     }
+
+
+def _looks(row: dict[str, Any]) -> str:
+    """Return in how many repeats a look found short lists, where the mechanism looks."""
+    return f"short in {row['short']:,} of {row['looks']:,}" if row["looks"] else ""
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

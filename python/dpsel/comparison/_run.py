@@ -180,7 +180,7 @@ def _key(seed: int | None, repeat: int) -> bytes | None:
 def _released(
     data: Any, run: tuple[Privacy, int, SelectionMechanism], key: bytes | None, **reading: Any
 ) -> dict[str, Any]:
-    """Return the number of items, and how far numbers of users may be off if there are any."""
+    """Return the number of items, what a look found, and how far numbers of users may be off."""
     privacy, limit, mechanism = run
     release = select_partitions(
         data,
@@ -190,8 +190,9 @@ def _released(
         insecure_test_key=key,
         **reading,
     )
-    noise = release.report.counts
-    return {"items": len(release)} | ({"counts_half_width": noise["half_width"]} if noise else {})
+    noise, look = release.report.counts, release.report.get("look", {})
+    found = {"items": len(release), "lists": look.get("lists")}
+    return found | ({"counts_half_width": noise["half_width"]} if noise else {})
 
 
 def _users_per_item(

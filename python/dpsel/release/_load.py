@@ -39,8 +39,8 @@ def loaded(
         if not report.exists():
             raise MissingFileError(
                 f"cannot read {quoted_path(report)}, the report of {quoted_path(path)}: no such file; "
-                "a selection writes one only if it is asked to, and none can be made later; if it has another "
-                "name, pass that as report="
+                "a selection writes one only if it is asked to, and none can be made later; if it has "
+                "another name, pass that as report="
             )
     found = report if isinstance(report, Report) else Report.load(report)
     request = found["request"]
