@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from random import Random
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import pytest
 
 import dpsel
-from dpsel.auditing import _cases, _looks
+from dpsel.auditing import _cases, _looks, _run, _sampling
 from dpsel.auditing._bounds import Counts
 from dpsel.auditing._events import Samples, cautious_delta, choose
+from dpsel.auditing._neighbours import Neighbours
 from dpsel.auditing._search import Claim, Effort, falsify
 from dpsel.exceptions import InvalidParameterError
 from false_alarm import ALPHA
@@ -55,6 +58,44 @@ def test_the_look_of_matching_or_needs_four_fifths_of_its_claim() -> None:
     sampler = _looks.LookSampler(choice, privacy, 30)
     shown = falsify(sampler, tables, Claim(1.6, 0.0), effort, alpha=ALPHA, random=Random(1))
     assert 1.6 < shown.epsilon <= 2.0
+
+
+def test_what_looks_at_a_table_is_called_on_single_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call on many copies, with a user more in each of them, would refute a look that is right."""
+    calls: list[int] = []
+
+    def recorded(users: list[Any], **_: Any) -> SimpleNamespace:
+        calls.append(len(users))
+        return SimpleNamespace(items=[])
+
+    monkeypatch.setattr(_sampling, "select_partitions", recorded)
+    table = Neighbours("three of others", ((3, (0, 1)),), (0, 2))
+    _sampling.SelectSampler(dpsel.MatchingOr(), PRIVACY, 4, looks=True).draw(table, 5)
+    assert calls == [3] * 5 + [4] * 5
+    calls.clear()
+    _sampling.SelectSampler(dpsel.Sips(), PRIVACY, 4).draw(table, 5)
+    assert calls == [900, 1200]
+
+
+@pytest.mark.parametrize("effort", ["quick", "thorough"])
+def test_every_choice_of_a_look_is_audited_on_single_tables(
+    monkeypatch: pytest.MonkeyPatch, effort: Literal["quick", "thorough"]
+) -> None:
+    found: dict[str, bool] = {}
+
+    def recorded(sampler: Any, *_: Any, **__: Any) -> Any:
+        found[sampler.mechanism.name] = sampler.looks
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_run, "falsify", recorded)
+    monkeypatch.setattr(_run, "audit_look", lambda *_: None)
+    monkeypatch.setattr(_run, "attacks", lambda *_: [])
+    monkeypatch.setattr(_run, "_law", lambda *_: None)
+    for mechanism in dpsel.mechanisms.selection_mechanisms().values():
+        with pytest.raises(KeyboardInterrupt):
+            dpsel.audit(mechanism(), effort=effort)
+    assert [name for name, looks in found.items() if looks] == ["matching_or"]
+    assert len(found) == len(dpsel.mechanisms.selection_mechanisms())
 
 
 def test_a_bound_with_few_false_alarms_rests_on_a_frequent_event() -> None:

@@ -1972,6 +1972,20 @@ MUTANTS = [
         ("tests/interop/test_folders_and_formats.py",),
     ),
     Mutant(
+        "many copies are audited at once where a look sees all of them",
+        "python/dpsel/auditing/_sampling.py",
+        "at_once = 1 if self.looks else min(",
+        "at_once = min(",
+        ("tests/auditing/test_looks.py::test_what_looks_at_a_table_is_called_on_single_tables",),
+    ),
+    Mutant(
+        "the audit does not know which mechanism looks",
+        "python/dpsel/auditing/_run.py",
+        "limit, looks=looks),",
+        "limit),",
+        ("tests/auditing/test_looks.py::test_every_choice_of_a_look_is_audited_on_single_tables",),
+    ),
+    Mutant(
         "an audit of a look at another class than that of the user",
         "python/dpsel/auditing/_looks.py",
         "return min(length, _MOST + 1) - 1",

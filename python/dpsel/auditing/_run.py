@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from dpsel.auditing._search import Claim
     from dpsel.mechanisms import SelectionMechanism
 
-#: The effort: rows of a selection, of a selection with scores, draws of a top-k.
+#: The effort: rows of a selection, of a selection with scores, draws of a top-k, calls on a whole table.
 _EFFORTS: Final = {
     "quick": {
         "rows": Effort(screen=9_000, climbs=4, test=200_000, tested=2),
         "scores": Effort(screen=0, climbs=0, test=1_000_000, tested=0),
         "draws": Effort(screen=600, climbs=0, test=8_000, tested=1),
-        "discover": Effort(screen=60, climbs=0, test=600, tested=1),
+        "calls": Effort(screen=60, climbs=0, test=600, tested=1),
     },
     "thorough": {
         "rows": Effort(screen=120_000, climbs=60, test=3_000_000, tested=4),
         "scores": Effort(screen=0, climbs=60, test=10_000_000, tested=0),
         "draws": Effort(screen=4_000, climbs=0, test=150_000, tested=3),
-        "discover": Effort(screen=600, climbs=30, test=15_000, tested=2),
+        "calls": Effort(screen=600, climbs=30, test=15_000, tested=2),
     },
 }
 #: The search proposes the same tables in every run; the samples are fresh.
@@ -104,7 +104,7 @@ def _audit_selection(
         yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
             yield from _at_another_claim(case)
-    if isinstance(case.mechanism, MatchingOr):
+    if looks := isinstance(case.mechanism, MatchingOr):
         alpha /= 2
         yield audit_look(case.mechanism, case.name, privacy, kinds["draws"], alpha)
     attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
@@ -114,7 +114,7 @@ def _audit_selection(
     if attacked and not kinds["scores"].climbs:
         # Few samples without scores would show less.
         return
-    limit, effort = limits[1], kinds["rows"].scaled(case.slowness)
+    limit, effort = limits[1], kinds["calls" if looks else "rows"].scaled(case.slowness)
     kept = item_bound(case.mechanism, limit)
     tables = crafted(kept, _levels(case, loose, limit, kept))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
@@ -122,7 +122,7 @@ def _audit_selection(
         # The counterexample is known. It is large, and seen by many samples.
         tables, effort = [], replace(effort, climbs=0, test=5 * effort.test // 2, tested=1)
     shown = falsify(
-        SelectSampler(case.mechanism, loose, limit),
+        SelectSampler(case.mechanism, loose, limit, looks=looks),
         [*tables, *overflowing],
         claim_of(loose),
         effort,

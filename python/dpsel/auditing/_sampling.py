@@ -39,26 +39,30 @@ class SelectSampler:
     """Partition selection on disjoint copies of a gadget; the cost is in rows.
 
     An item is decided by its own pseudorandom words and by the users that are connected with it, so disjoint
-    copies are independent and each has the law that a gadget alone has.
+    copies are independent and each has the law that a gadget alone has. A look at the whole table connects
+    them all, and one more user in each copy is many more for the look. So a mechanism with a look gets one
+    copy in a call, and the cost is in calls.
     """
 
     mechanism: SelectionMechanism
     privacy: Privacy
     max_items_per_user: int
     least_copies: int = 300
+    #: Whether the mechanism looks at the table as a whole.
+    looks: bool = False
     #: The rows of both tables that were made last: the same ones are drawn from several times.
     _made: dict[bool, tuple[Neighbours, int, list[Any]]] = field(default_factory=dict, init=False)
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
-        """Return as many outcomes as fit into ``cost`` rows, and at least some if the gadget is large."""
-        copies = max(self.least_copies, cost // tables.size, cost // 100)
+        """Return as many outcomes as fit into ``cost``, and at least some if the gadget is large."""
+        copies = cost if self.looks else max(self.least_copies, cost // tables.size, cost // 100)
         return Samples(
             self._outcomes(tables, copies, with_user=False), self._outcomes(tables, copies, with_user=True)
         )
 
     def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[int]:
         found: Counter[int] = Counter()
-        at_once = min(copies, max(1, _ROWS_PER_CALL // tables.size))
+        at_once = 1 if self.looks else min(copies, max(1, _ROWS_PER_CALL // tables.size))
         users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)

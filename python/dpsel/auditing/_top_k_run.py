@@ -50,7 +50,7 @@ def audit_top_k(
 ) -> Iterator[Finding]:
     """Return the findings of one top-k."""
     if case.mechanism.name == "discover":
-        yield from _of_discovery(case, privacy, bound, kinds["discover"], alpha)
+        yield from _of_discovery(case, privacy, bound, kinds["calls"], alpha)
         return
     if isinstance(case.mechanism, SelectAndCount):
         yield from _of_sorted_counts(case, privacy, bound, kinds["rows"].test, alpha)
