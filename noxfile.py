@@ -135,6 +135,13 @@ def audited(session: nox.Session) -> None:
     session.run("python", "tests/audited/run.py", *session.posargs, env=here)
 
 
+@nox.session(tags=["night"])
+def thorough(session: nox.Session) -> None:
+    """Audit everything that ships, with as many samples as the command line has: half an hour."""
+    build(session)
+    session.run("python", "-m", "dpsel.cli", "audit", "--thorough", *session.posargs)
+
+
 @nox.session(tags=["change"])
 def long(session: nox.Session) -> None:
     """Run the tests that take more than two seconds of processor time."""
