@@ -74,7 +74,9 @@ class _Subject(MechanismType):
 @click.command("audit", epilog=_EPILOG, short_help="Try to refute what mechanisms claim.")
 @click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...", type=_Subject())
 @click.option(
-    "--quick/--thorough", default=True, help="Two to four minutes for everything, or many.  [default: quick]"
+    "--quick/--thorough",
+    default=True,
+    help="Two to four minutes for everything, or half an hour.  [default: quick]",
 )
 @click.option("--epsilon", type=Real(), metavar="E", help="The claimed epsilon.  [default: one that fits]")
 @click.option("--delta", type=Real(), metavar="D", help="The claimed delta; without it --epsilon is pure.")
