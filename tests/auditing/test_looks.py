@@ -70,21 +70,28 @@ def test_what_looks_at_a_table_is_called_on_single_tables(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(_sampling, "select_partitions", recorded)
     table = Neighbours("three of others", ((3, (0, 1)),), (0, 2))
-    _sampling.SelectSampler(dpsel.MatchingOr(), PRIVACY, 4, looks=True).draw(table, 5)
+    _sampling.SelectSampler(dpsel.MatchingOr(), PRIVACY, 4).draw(table, 5)
     assert calls == [3] * 5 + [4] * 5
     calls.clear()
     _sampling.SelectSampler(dpsel.Sips(), PRIVACY, 4).draw(table, 5)
     assert calls == [900, 1200]
 
 
+def test_one_call_has_one_copy_of_what_is_too_large_and_of_every_choice_of_a_look() -> None:
+    for name, mechanism in dpsel.mechanisms.selection_mechanisms().items():
+        at_once = _sampling.copies_at_once(mechanism(), 50, 1000)
+        assert at_once == (1 if name == "matching_or" else 50), name
+        assert _sampling.copies_at_once(mechanism(), 50, 10**7) == 1, name
+
+
 @pytest.mark.parametrize("effort", ["quick", "thorough"])
-def test_every_choice_of_a_look_is_audited_on_single_tables(
+def test_the_effort_for_single_tables_is_in_calls(
     monkeypatch: pytest.MonkeyPatch, effort: Literal["quick", "thorough"]
 ) -> None:
-    found: dict[str, bool] = {}
+    given: dict[str, int] = {}
 
-    def recorded(sampler: Any, *_: Any, **__: Any) -> Any:
-        found[sampler.mechanism.name] = sampler.looks
+    def recorded(sampler: Any, _: Any, __: Any, effort: Effort, **___: Any) -> Any:
+        given[sampler.mechanism.name] = effort.test
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_run, "falsify", recorded)
@@ -94,8 +101,8 @@ def test_every_choice_of_a_look_is_audited_on_single_tables(
     for mechanism in dpsel.mechanisms.selection_mechanisms().values():
         with pytest.raises(KeyboardInterrupt):
             dpsel.audit(mechanism(), effort=effort)
-    assert [name for name, looks in found.items() if looks] == ["matching_or"]
-    assert len(found) == len(dpsel.mechanisms.selection_mechanisms())
+    calls = given.pop("matching_or")
+    assert 100 < calls <= 15_000 < min(given.values())
 
 
 def test_a_bound_with_few_false_alarms_rests_on_a_frequent_event() -> None:

@@ -1974,16 +1974,16 @@ MUTANTS = [
     Mutant(
         "many copies are audited at once where a look sees all of them",
         "python/dpsel/auditing/_sampling.py",
-        "at_once = 1 if self.looks else min(",
-        "at_once = min(",
+        "return 1 if looks(mechanism) else min(",
+        "return min(",
         ("tests/auditing/test_looks.py::test_what_looks_at_a_table_is_called_on_single_tables",),
     ),
     Mutant(
-        "the audit does not know which mechanism looks",
-        "python/dpsel/auditing/_run.py",
-        "limit, looks=looks),",
-        "limit),",
-        ("tests/auditing/test_looks.py::test_every_choice_of_a_look_is_audited_on_single_tables",),
+        "the law of a choice is that of long lists alone",
+        "python/dpsel/auditing/_looks.py",
+        "for each in (choice.otherwise, SHORT) if",
+        "for each in (choice.otherwise,) if",
+        ("tests/auditing/test_exact_laws.py::test_a_choice_needs_most_of_its_claim",),
     ),
     Mutant(
         "an audit of a look at another class than that of the user",

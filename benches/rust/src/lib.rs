@@ -191,7 +191,6 @@ pub fn request() -> dpsel_exact::Result<SelectRequest> {
         counts: None,
         rest: None,
         min_users: 1,
-        users_per_group: None,
         exclude: None,
         public_items: None,
         excluded: None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpsel.accounting import ApproxDP, Counts
 from dpsel.auditing._exact import worst_of_selection
+from dpsel.auditing._looks import law_of_choice
 from dpsel.auditing._number_attacks import on_items_with_numbers, on_numbers
 from dpsel.auditing._published_scores import worst_of_scored
 from dpsel.auditing._scored import is_scored
@@ -74,10 +75,11 @@ def audit_counts(
 def law_with_numbers(
     mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, counts: Counts
 ) -> Needed | None:
-    """Return what the law of items and numbers needs; of a choice, that of what it chooses for few users."""
+    """Return what the law of items and numbers needs."""
     if isinstance(mechanism, MatchingOr):
-        rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
-        return law_with_numbers(mechanism.otherwise, rest, bound, counts)
+        return law_of_choice(
+            mechanism, privacy, lambda each, left: law_with_numbers(each, left, bound, counts)
+        )
     law = worst_of_scored if is_scored(mechanism) else worst_of_selection
     return law(mechanism, privacy, bound, counts)
 

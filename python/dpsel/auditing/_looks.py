@@ -22,11 +22,14 @@ from dpsel.mechanisms._matching_or import SHORT
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpsel.auditing._exact import Needed
     from dpsel.auditing._findings import Finding
     from dpsel.auditing._search import Effort
     from dpsel.mechanisms import SelectionMechanism
 
-__all__ = ["audit_look", "with_share"]
+__all__ = ["audit_look", "law_of_choice", "with_share"]
 
 #: The look gets half of this.
 _BUDGET: Final = ApproxDP(epsilon=2.0, delta=0.02)
@@ -93,6 +96,22 @@ def worst_of_score(choice: MatchingOr, privacy: ApproxDP) -> list[Lengths]:
     first = selection_request(rest, _ITEMS, SHORT).calibrate()["rounds"][0]
     quota = first["weighting"]["matching"]["quota"]
     return [((_ITEMS,) * users, (_ITEMS,) * (users + 1)) for users in (quota, quota - 1)]
+
+
+def law_of_choice(
+    choice: MatchingOr, privacy: ApproxDP, law: Callable[[SelectionMechanism, ApproxDP], Needed | None]
+) -> Needed | None:
+    """Return the most that the laws of both mechanisms need that a look may choose, with what it leaves.
+
+    What the look itself shows costs the rest, and samples of it are a finding of their own.
+    """
+    left = replace(privacy, epsilon=privacy.epsilon * (1 - choice.share))
+    laws = [found for each in (choice.otherwise, SHORT) if (found := law(each, left)) is not None]
+    if not laws:
+        return None
+    worst = max(laws, key=lambda each: each.delta)
+    tables = f"{worst.tables}, given what was chosen"
+    return replace(worst, tables=tables, epsilon=max(each.epsilon for each in laws))
 
 
 def audit_look(subject: Any, name: str, privacy: ApproxDP | None, effort: Effort, alpha: float) -> Finding:

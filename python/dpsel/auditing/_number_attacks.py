@@ -17,6 +17,7 @@ from dpsel.auditing._bounds import JointCounts
 from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._exact import moved_numbers
 from dpsel.auditing._neighbours import Neighbours
+from dpsel.auditing._sampling import copies_at_once
 from dpsel.auditing._scored import gaussian_epsilon
 from dpsel.auditing._search import Claim, LowerBounds
 from dpsel.release._wording import quantity
@@ -37,8 +38,6 @@ __all__ = [
     "on_numbers",
 ]
 
-#: With few items one call has many copies of the tables.
-_ROWS_PER_CALL: Final = 200_000
 #: Log-likelihoods are compared in steps of this.
 _STEP: Final = 1 / 64
 #: How likely an item of others is to be released without the user: about even odds tell most.
@@ -153,10 +152,9 @@ def _public(items: int, rows: int) -> CountedTables:
 class CountedSampler:
     """Releases with numbers on disjoint copies of a gadget, of users of one item that is not public.
 
-    An item is decided by its own pseudorandom words and by the users that are connected with it, and so is
-    its number. So copies are independent. The outcome of a copy is the logarithm of how much likelier the
-    user makes it, in steps; it is infinite if an item of nobody else comes out. A user of several rows and
-    items counts as the mechanism of <https://dpsel.github.io/dpsel/algorithms/counts/> says.
+    Copies are independent, numbers as well as items. The outcome of a copy is the logarithm of how much
+    likelier the user makes it, in steps; it is infinite if an item of nobody else comes out. A user of
+    several rows and items counts as the mechanism of <https://dpsel.github.io/dpsel/algorithms/counts/> says.
     """
 
     mechanism: SelectionMechanism
@@ -191,7 +189,7 @@ class CountedSampler:
         )
 
     def _outcomes(self, tables: CountedTables, copies: int, *, with_user: bool) -> Counter[float]:
-        at_once = min(copies, max(1, _ROWS_PER_CALL // tables.size))
+        at_once = copies_at_once(self.mechanism, copies, tables.size)
         users = tables.neighbours.users(at_once, with_user=with_user)
         found: Counter[float] = Counter()
         while copies > 0:

@@ -14,10 +14,10 @@ from dpsel.auditing import _cases
 from dpsel.auditing._counts_run import audit_counts
 from dpsel.auditing._exact import cutoff_of, worst_of_selection
 from dpsel.auditing._findings import AuditReport, Finding, checked_chance
-from dpsel.auditing._looks import audit_look
+from dpsel.auditing._looks import audit_look, law_of_choice
 from dpsel.auditing._neighbours import crafted, crowd, varied
 from dpsel.auditing._published_scores import worst_of_scored
-from dpsel.auditing._sampling import SelectSampler
+from dpsel.auditing._sampling import SelectSampler, looks
 from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Effort, falsify
@@ -104,7 +104,7 @@ def _audit_selection(
         yield exact(case.name, claim, computed)
         if privacy is None and not _is_sharp(claim, computed):
             yield from _at_another_claim(case)
-    if looks := isinstance(case.mechanism, MatchingOr):
+    if isinstance(case.mechanism, MatchingOr):
         alpha /= 2
         yield audit_look(case.mechanism, case.name, privacy, kinds["draws"], alpha)
     attacked = list(attacks(case.mechanism, privacy, bound)) if is_scored(case.mechanism) else []
@@ -114,7 +114,7 @@ def _audit_selection(
     if attacked and not kinds["scores"].climbs:
         # Few samples without scores would show less.
         return
-    limit, effort = limits[1], kinds["calls" if looks else "rows"].scaled(case.slowness)
+    limit, effort = limits[1], kinds["calls" if looks(case.mechanism) else "rows"].scaled(case.slowness)
     kept = item_bound(case.mechanism, limit)
     tables = crafted(kept, _levels(case, loose, limit, kept))
     overflowing = crowd(cutoff_of(case.mechanism, loose, limit) or 0, effort.test // 66)
@@ -122,7 +122,7 @@ def _audit_selection(
         # The counterexample is known. It is large, and seen by many samples.
         tables, effort = [], replace(effort, climbs=0, test=5 * effort.test // 2, tested=1)
     shown = falsify(
-        SelectSampler(case.mechanism, loose, limit, looks=looks),
+        SelectSampler(case.mechanism, loose, limit),
         [*tables, *overflowing],
         claim_of(loose),
         effort,
@@ -143,15 +143,9 @@ def _of_look(privacy: ApproxDP | PureDP | None) -> ApproxDP | None:
 
 
 def _law(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) -> Needed | None:
-    """Return what a computed law needs; of a choice, the law of what it chooses for few users.
-
-    The tables of these laws have so few users that the look says otherwise with a probability which is no
-    number of double precision above 0. What the look itself shows is left out; samples of it follow.
-    """
+    """Return what a computed law needs."""
     if isinstance(mechanism, MatchingOr):
-        rest = replace(privacy, epsilon=privacy.epsilon * (1 - mechanism.share))
-        found = _law(mechanism.otherwise, rest, bound)
-        return found and replace(found, tables=f"{found.tables}, few users")
+        return law_of_choice(mechanism, privacy, lambda each, left: _law(each, left, bound))
     law = worst_of_scored if is_scored(mechanism) else worst_of_selection
     return law(mechanism, privacy, bound)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dpsel import _core_calls
 from dpsel._request import top_k_request
@@ -20,10 +20,34 @@ if TYPE_CHECKING:
     from dpsel.auditing._neighbours import Neighbours
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
 
-__all__ = ["CountSampler", "DiscoverSampler", "Sampler", "SelectSampler", "TopKSampler"]
+__all__ = [
+    "CountSampler",
+    "DiscoverSampler",
+    "Sampler",
+    "SelectSampler",
+    "TopKSampler",
+    "copies_at_once",
+    "looks",
+]
 
-#: The most rows of one call: each of the disjoint copies of a gadget is an independent sample.
-_ROWS_PER_CALL = 400_000
+#: The most rows of one call.
+_ROWS_PER_CALL: Final = 400_000
+
+
+def copies_at_once(mechanism: SelectionMechanism, copies: int, rows: int) -> int:
+    """Return how many disjoint copies of a table of so many rows one call has, each a sample.
+
+    An item is decided by its own pseudorandom words and by the users that are connected with it, so copies
+    are independent and each has the law that a table alone has. A look at the whole table, which chooses
+    another mechanism, connects them all: one more user in each copy is many more for the look. So such a
+    mechanism gets one copy in a call.
+    """
+    return 1 if looks(mechanism) else min(copies, max(1, _ROWS_PER_CALL // max(1, rows)))
+
+
+def looks(mechanism: SelectionMechanism) -> bool:
+    """Whether a mechanism looks at the whole table before it chooses another one."""
+    return mechanism.sensitivity == "chosen"
 
 
 class Sampler(Protocol):
@@ -36,33 +60,26 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SelectSampler:
-    """Partition selection on disjoint copies of a gadget; the cost is in rows.
-
-    An item is decided by its own pseudorandom words and by the users that are connected with it, so disjoint
-    copies are independent and each has the law that a gadget alone has. A look at the whole table connects
-    them all, and one more user in each copy is many more for the look. So a mechanism with a look gets one
-    copy in a call, and the cost is in calls.
-    """
+    """Partition selection on disjoint copies of a gadget; the cost is in rows, with a look in calls."""
 
     mechanism: SelectionMechanism
     privacy: Privacy
     max_items_per_user: int
     least_copies: int = 300
-    #: Whether the mechanism looks at the table as a whole.
-    looks: bool = False
     #: The rows of both tables that were made last: the same ones are drawn from several times.
     _made: dict[bool, tuple[Neighbours, int, list[Any]]] = field(default_factory=dict, init=False)
 
     def draw(self, tables: Neighbours, cost: int) -> Samples:
         """Return as many outcomes as fit into ``cost``, and at least some if the gadget is large."""
-        copies = cost if self.looks else max(self.least_copies, cost // tables.size, cost // 100)
+        is_alone = looks(self.mechanism)
+        copies = cost if is_alone else max(self.least_copies, cost // tables.size, cost // 100)
         return Samples(
             self._outcomes(tables, copies, with_user=False), self._outcomes(tables, copies, with_user=True)
         )
 
     def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[int]:
         found: Counter[int] = Counter()
-        at_once = 1 if self.looks else min(copies, max(1, _ROWS_PER_CALL // tables.size))
+        at_once = copies_at_once(self.mechanism, copies, tables.size)
         users = self._users(tables, at_once, with_user=with_user)
         while copies > 0:
             number = min(at_once, copies)

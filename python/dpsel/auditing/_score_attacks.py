@@ -15,6 +15,7 @@ from dpsel.accounting._privacy import uncharged
 from dpsel.auditing._bounds import JointCounts
 from dpsel.auditing._events import Samples, choose
 from dpsel.auditing._neighbours import Neighbours
+from dpsel.auditing._sampling import copies_at_once
 from dpsel.auditing._scored import gaussian_epsilon, scored
 from dpsel.auditing._search import Claim, LowerBounds
 from dpsel.mechanisms._base import item_bound
@@ -41,7 +42,6 @@ ALONE_BOUND: Final = 1
 CLEAR: Final = ApproxDP(epsilon=7.0, delta=0.1)
 CLEAR_BOUND: Final = 100
 
-_ROWS_PER_CALL: Final = 400_000
 #: Small tables have at most so many times the copies of the neighbours.
 _MOST_COPIES: Final = 30
 #: Scores are compared in steps of this many standard deviations.
@@ -178,7 +178,7 @@ class ScoreSampler:
 
     def _outcomes(self, tables: Neighbours, copies: int, *, with_user: bool) -> Counter[float]:
         size = (tables.size + tables.common) if with_user else tables.size - len(tables.added)
-        at_once = min(copies, _ROWS_PER_CALL // max(1, size))
+        at_once = copies_at_once(self.mechanism, copies, size)
         users = tables.users(at_once, with_user=with_user)
         found: Counter[float] = Counter()
         while copies > 0:

@@ -56,9 +56,6 @@ pub struct SelectRequest {
     /// Every released item has at least this many users.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub min_users: u32,
-    /// The report says what the guarantee is for any so many users together. Nothing else depends on it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub users_per_group: Option<u32>,
     /// The list of items that are removed before bounding and never released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude: Option<ListStamp>,
@@ -90,10 +87,6 @@ impl SelectRequest {
         if self.min_users == 0 {
             let fix = "leave it out if any number of users will do";
             return Err(Error::parameter("min_users", "at least 1", self.min_users, fix));
-        }
-        if self.users_per_group == Some(0) {
-            let fix = "it is the number of users that are added or removed together";
-            return Err(Error::parameter("users_per_group", "at least 1", 0, fix));
         }
         self.numbers().map_or(Ok(()), |numbers| numbers.validate())?;
         self.check_looks()?;
