@@ -332,3 +332,16 @@ def test_labels_that_begin_alike_differ() -> None:
     labels = [label.get_text() for label in made.plot().get_yticklabels()]
     assert len(set(labels)) == len(made) > 1
     assert max(map(len, labels)) < 35
+
+
+def test_changes_are_those_of_what_a_look_chose() -> None:
+    """Rows of another mechanism would say that a larger budget asks for more users."""
+    rows = [(user, (user + step) % 4_000) for user in range(20_000) for step in range(3)]
+    privacy = dpsel.ApproxDP(epsilon=6.0, delta=1e-6)
+    release = dpsel.select_partitions(rows, privacy=privacy, max_items_per_user=30)
+    assert release.report["look"]["lists"] == "short"
+    needed = {row["change"]: row["users_for_95"] for row in dpsel.explain(release).rows}
+    more = dpsel.ApproxDP(epsilon=6.0, delta=1e-5)
+    planned = dpsel.plan(privacy=more, max_items_per_user=30, mechanisms=dpsel.Matching(screening=True))
+    assert needed["delta x 10"] == planned.rows[0]["users_for_95"]
+    assert needed["max_items_per_user=10"] < needed["as it was"]

@@ -144,7 +144,7 @@ def test_every_release_with_counts_has_them(options, tmp_path) -> None:
 
 
 def test_without_counts_there_is_nothing_to_shrink() -> None:
-    with pytest.raises(InvalidParameterError, match="ask for them with counts="):
+    with pytest.raises(InvalidParameterError, match="asked to, with counts="):
         select(table([(1, 1)]), privacy=PRIVACY, max_items_per_user=1).shrunken_counts()
 
 

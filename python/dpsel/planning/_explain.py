@@ -12,7 +12,9 @@ from dpsel._tables import Display, Tabular
 from dpsel.accounting._counts import counts_of_json
 from dpsel.accounting._privacy import of_json
 from dpsel.exceptions import CalibrationError, InvalidParameterError
+from dpsel.mechanisms import MatchingOr
 from dpsel.mechanisms._base import item_bound
+from dpsel.mechanisms._matching_or import SHORT
 from dpsel.planning._selection import users_for
 from dpsel.release import Report
 from dpsel.release._wording import as_it_ran
@@ -66,10 +68,12 @@ def explain(release: Release[Any] | Report) -> Explanation:
             f"release must be one of select_partitions, or its report, got {type_name(release)}; "
             "plan_top_k has bounds of the loss of a top-k"
         )
-    return Explanation(tuple(_rows(as_it_ran(report), report["request"], chosen="chosen" in report)))
+    short = report.get("look", {}).get("lists") == "short"
+    rows = _rows(as_it_ran(report), report["request"], chosen="chosen" in report, short=short)
+    return Explanation(tuple(rows))
 
 
-def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list[dict[str, Any]]:
+def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool, short: bool) -> list[dict[str, Any]]:
     privacy, limit = of_json(request["privacy"]), int(ran["max_items_per_user"])
     least, weights = request.get("min_users", 1), request["with_weights"]
     counts = counts_of_json(request)
@@ -78,9 +82,11 @@ def _rows(ran: dict[str, Any], request: dict[str, Any], *, chosen: bool) -> list
 
     def other(change: str, privacy: Privacy, limit: int, min_users: int = least) -> None:
         try:
-            made = request_of_selection(
-                privacy, limit, "auto", with_weights=weights, min_users=min_users, counts=counts
-            )
+            numbers: dict[str, Any] = {"with_weights": weights, "min_users": min_users, "counts": counts}
+            made = request_of_selection(privacy, limit, "auto", **numbers)
+            if short and isinstance(made.mechanism, MatchingOr):
+                # The rows stay the same, and so does what the look found.
+                made = request_of_selection(privacy, limit, SHORT, **numbers)
             rows.append(_row(change, made.json, item_bound(made.mechanism, limit)))
         except (CalibrationError, InvalidParameterError):
             return

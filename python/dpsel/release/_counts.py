@@ -22,7 +22,8 @@ def counts_of(report: Report) -> dict[str, Any]:
     """Return what a report says of the numbers; refuse a release without them."""
     if (counts := report.counts) is None:
         raise InvalidParameterError(
-            "the release has no numbers of users or rows; ask for them with counts=0.2, a share of the budget"
+            "the release has no numbers of users or rows; a selection publishes them if it is asked to, with "
+            "counts= and a share of its budget"
         )
     return counts
 
