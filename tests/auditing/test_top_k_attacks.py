@@ -24,7 +24,7 @@ from false_alarm import ALPHA
 
 TOP_K = [case for case in _cases.every_case() if case.is_top_k]
 NO_DRAWS = {
-    kind: Effort(screen=30, climbs=0, test=40, tested=1) for kind in ("rows", "scores", "draws", "discover")
+    kind: Effort(screen=30, climbs=0, test=40, tested=1) for kind in ("rows", "scores", "draws", "calls")
 }
 FAULT = 1.3
 
