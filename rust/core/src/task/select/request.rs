@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reach_is_calibrated_like_a_limit_of_all_item_bound() {
+    fn a_reach_is_calibrated_like_a_limit_of_all_kept_items() {
         for (limit, reach) in [(1, 3), (10, 3), (100, 10), (300, 64)] {
             let (wide, narrow) = (steered(limit, reach).unwrap(), steered(limit * reach, 1).unwrap());
             let calibration = wide.calibrate().unwrap();
