@@ -60,6 +60,7 @@ def test_a_top_k_needs_no_more_than_it_claims(case, epsilon) -> None:
     assert needed.epsilon > 0.3 * epsilon or not pure
 
 
+@pytest.mark.long("the laws of all rounds")
 @pytest.mark.parametrize("case", [each for each in CASES if not each.is_top_k], ids=lambda case: case.name)
 def test_computed_laws_show_most_of_every_claim(case) -> None:
     """The guide promises it; `test_top_k_attacks.py` has the same for every top-k."""

@@ -57,12 +57,14 @@ def on_one_item() -> LowerBounds:
     return attack.run(1_000_000, ALPHA, keys())
 
 
+@pytest.mark.long("a million tables")
 def test_the_default_stands_and_needs_most_of_what_it_claims(on_users) -> None:
     assert not on_users.refutes(Claim(attacks.LOOSE.epsilon, attacks.LOOSE.delta))
     assert on_users.epsilon >= 0.8 * attacks.LOOSE.epsilon
     assert on_users.delta >= 0.6 * attacks.LOOSE.delta
 
 
+@pytest.mark.long("a million tables")
 def test_items_of_nobody_else_come_out_as_often_as_computed(on_lone_users) -> None:
     computed = released_alone(scored(dpsel.Steered(), attacks.ALONE, attacks.ALONE_BOUND))
     assert not on_lone_users.refutes(Claim(attacks.ALONE.epsilon, attacks.ALONE.delta))
@@ -70,11 +72,13 @@ def test_items_of_nobody_else_come_out_as_often_as_computed(on_lone_users) -> No
     assert computed > 0.7 * attacks.ALONE.delta
 
 
+@pytest.mark.long("a million tables")
 def test_a_claim_that_is_too_good_by_a_factor_falls(on_users) -> None:
     """The same as noise that is too small by this factor."""
     assert on_users.refutes(Claim(attacks.LOOSE.epsilon / FACTOR, attacks.LOOSE.delta))
 
 
+@pytest.mark.long("a million tables")
 def test_a_user_moves_one_item_by_its_cap_and_no_more(on_one_item) -> None:
     rounds = scored(dpsel.Steered(), attacks.CLEAR, attacks.CLEAR_BOUND)
     cap, delta = rounds.size(attacks.CLEAR_BOUND).cap, attacks.CLEAR.delta

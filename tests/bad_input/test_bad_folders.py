@@ -140,7 +140,9 @@ def names_of(table):
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
-@pytest.mark.parametrize("door", [select, top_k, compare])
+@pytest.mark.parametrize(
+    "door", [select, top_k, pytest.param(compare, marks=pytest.mark.long("many comparisons"))]
+)
 def test_a_table_of_a_lakehouse_is_not_read_by_its_files(tmp_path, table, door) -> None:
     table(tmp_path / "lake" / "table")
     budget = dpsel.Budget(PRIVACY)

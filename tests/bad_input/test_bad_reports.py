@@ -149,6 +149,7 @@ def others(value: object) -> list[object]:
     return [1, "x", True]
 
 
+@pytest.mark.long("hundreds of changes of each report")
 @pytest.mark.parametrize("number", range(len(REPORTS)))
 def test_every_leaf_that_is_tampered_with_is_refused_or_found_out(number) -> None:
     """Numbers, words and flags, of every kind of report: what the guarantee says, whom it is for, the key."""

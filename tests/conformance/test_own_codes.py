@@ -26,6 +26,7 @@ def rows() -> pa.Table:
     return pa.table({"user": users, "item": items})
 
 
+@pytest.mark.long("tables of a million rows")
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.string()], ids=str)
 @pytest.mark.parametrize(
     "mechanism", [dpsel.Sips(rounds=3), dpsel.UnitGreedy(), dpsel.Mad2R()], ids=lambda m: type(m).__name__

@@ -20,8 +20,8 @@ GROUPS += [f"counts/{vector}/" for vector in tables.vectors()]
 GROUPS += [f"counted/{data}/" for data in counted.DATA]
 
 #: Of these data, one group takes seconds.
-LARGE = re.compile("/(quotations|demo_zeta|demo_text|long_lists)/")
-LONG = pytest.mark.long("hundreds of releases of a large table")
+LARGE = re.compile("/(quotations|demo_zeta|demo_text|long_lists)/|counted/groups/")
+LONG = pytest.mark.long("hundreds of releases")
 BY_SIZE = [pytest.param(group, marks=[LONG] if LARGE.search(group) else []) for group in GROUPS]
 
 #: Classes of mechanisms, by the names that they have in reports.

@@ -14,7 +14,7 @@ import dpsel
 from dpsel.exceptions import DpselWarning
 from support import items_of, released, select
 
-pytestmark = pytest.mark.shared_data
+pytestmark = [pytest.mark.shared_data, pytest.mark.long("large tables")]
 
 PAPER = dpsel.ZCDP(rho=0.1, delta=1e-5)
 #: The same setting in (epsilon, delta), by Table 4 of the paper.
@@ -54,7 +54,6 @@ def with_repetitions(path) -> pyarrow.Table:
     return data.select(["user", "item"]).take(again)
 
 
-@pytest.mark.long("a large table")
 def test_greedy_frequency_on_imdb(shared_data) -> None:
     """The paper: 3,133 with letter case kept. The valid calibration must not release 2 % less."""
     with pytest.warns(DpselWarning, match="no guarantee"):
@@ -75,7 +74,6 @@ def test_exact_accounting_releases_more(shared_data) -> None:
     assert count(imdb, EQUAL, SIPS) >= 1.04 * count(imdb, PAPER, SIPS)
 
 
-@pytest.mark.long("large tables, twice")
 @pytest.mark.parametrize("name", FILES)
 def test_api_and_command_line_agree(shared_data, tmp_path, name) -> None:
     """Every real file, under one key: the same items from Python and from the command line."""
