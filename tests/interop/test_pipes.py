@@ -153,6 +153,7 @@ WAYS = {
 }
 
 
+@pytest.mark.long("large files in four forms and every way")
 @pytest.mark.parametrize("name", ["csv", "ndjson.gz", "arrows", "parquet"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_name_of_a_pipe_gives_what_the_file_gives(files, way, name):

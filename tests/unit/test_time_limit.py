@@ -10,6 +10,7 @@ import pytest
 import time_limit
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.long("each test starts pytest")
 
 CONFTEST = f"""
 import sys
