@@ -149,10 +149,10 @@ def look_at(choice, privacy, sets: dict, limit: int, key: bytes) -> Looked:
     rest = dpsel.ApproxDP(epsilon=math.nextafter(privacy.epsilon - epsilon, 0), delta=privacy.delta)
     bounded = reference.bound(sets, filled.SEEN, key)
     users = {user: set(items) for user, items in bounded.items()}
-    score = filled.score(users, matching.in_order(bounded, key), quota_of_a_look(rest, limit), filled.PERCENT)
-    most = filled.most_change(filled.PERCENT, filled.SEEN)
+    score = filled.score(users, matching.in_order(bounded, key), quota_of_a_look(rest, limit))
+    most = filled.MOST_HELD
     noisy = score + filled.noise(key, math.nextafter(epsilon / most, 0))
-    return Looked(epsilon, noisy, noisy >= math.ceil(1.5 * most / epsilon), rest)
+    return Looked(epsilon, noisy, noisy >= math.ceil(most / epsilon), rest)
 
 
 def quota_of_a_look(rest, limit: int) -> int:

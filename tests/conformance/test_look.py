@@ -16,9 +16,8 @@ from strategies import keys
 ITEMS = range(3)
 LISTS = [set(items) for count in range(len(ITEMS) + 1) for items in combinations(ITEMS, count)]
 QUOTAS = (1, 2, 3)
-PERCENT = 50
 #: The least and the largest change of the score by a user of three items at most who joins up to four others.
-EXTREMES = {1: (-150, 200), 2: (-300, 400), 3: (-300, 350)}
+EXTREMES = {1: (-4608, 6336), 2: (-3072, 8704), 3: (-2048, 8704)}
 
 
 def tables(most_users: int):
@@ -35,14 +34,14 @@ def test_a_user_more_changes_the_score_by_its_bounds(quota) -> None:
     for users in tables(4):
         for added in LISTS:
             more = users | {"u": added}
-            before, after = (filled.beyond_half(each, ITEMS, quota, quota) for each in (users, more))
+            before, after = (filled.beyond_a_quarter(each, ITEMS, quota, quota) for each in (users, more))
             found = after - before
             held = filled.held(more, quota) - filled.held(users, quota)
-            assert found in (0, 1, 2)
-            assert 0 <= held <= 2 * len(added)
-            score = filled.score(more, ITEMS, quota, PERCENT) - filled.score(users, ITEMS, quota, PERCENT)
-            assert score == 200 * found - PERCENT * held
-            assert abs(score) <= filled.most_change(PERCENT, len(added))
+            assert 0 <= found <= 4
+            assert 0 <= held <= 8 * filled.PARTS * len(added)
+            score = filled.score(more, ITEMS, quota) - filled.score(users, ITEMS, quota)
+            assert score == filled.FULL_HOLDERS * found - filled.FULL_ITEM * held
+            assert -filled.MOST_HELD <= score <= filled.MOST_FILLED
             changes.add(score)
     assert (min(changes), max(changes)) == EXTREMES[quota]
 
@@ -51,33 +50,43 @@ def test_a_user_more_changes_the_score_by_its_bounds(quota) -> None:
 def test_the_order_of_users_and_later_slots_change_no_number(quota) -> None:
     """In whatever order users are visited, and however many slots come after the turns."""
     for users in tables(3):
-        number = filled.beyond_half(users, ITEMS, quota, quota)
+        number = filled.beyond_a_quarter(users, ITEMS, quota, quota)
         for order in permutations(users):
-            assert filled.beyond_half({user: users[user] for user in order}, ITEMS, quota, quota) == number
-        assert filled.beyond_half(users, ITEMS, quota, quota + 2) == number
+            assert (
+                filled.beyond_a_quarter({user: users[user] for user in order}, ITEMS, quota, quota) == number
+            )
+        assert filled.beyond_a_quarter(users, ITEMS, quota, quota + 2) == number
 
 
 @pytest.mark.parametrize("quota", QUOTAS)
 def test_users_and_rows_bound_the_numbers(quota) -> None:
     """So none of them overflows."""
     for users in tables(4):
-        assert filled.beyond_half(users, ITEMS, quota, quota) <= len(users)
-        assert filled.held(users, quota) <= 2 * sum(map(len, users.values()))
+        assert filled.beyond_a_quarter(users, ITEMS, quota, quota) <= 3 * len(users)
+        assert filled.held(users, quota) <= 8 * filled.PARTS * sum(map(len, users.values()))
+
+
+@pytest.mark.parametrize("items", range(1, 100))
+def test_a_user_is_no_more_than_so_many_holders(items) -> None:
+    """Lemma 2: of one item or of a hundred."""
+    together = items * filled.parts(items)
+    assert 0 < together <= filled.PARTS * filled.WHOLE
+    assert items > filled.WHOLE or filled.parts(items) == filled.PARTS
 
 
 @given(data=st.data(), key=keys)
 def test_a_user_more_of_any_length_before_bounding(data, key) -> None:
     """Kept lists and the order of items by the key; items of a public list are out before that."""
     rows = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), max_size=40))
-    added = [(99, item) for item in data.draw(st.sets(st.integers(0, 14)))]
+    added = [(99, item) for item in data.draw(st.sets(st.integers(0, 40)))]
     public = data.draw(st.sets(st.integers(0, 14), max_size=3))
-    limit, quota = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    limit, quota = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 4))
 
     def score(rows) -> int:
         sets = reference.sets_of([(user, item) for user, item in rows if item not in public])
         bounded = reference.bound(sets, limit, key)
         users = {user: set(items) for user, items in bounded.items()}
-        return filled.score(users, in_order(bounded, key), quota, PERCENT)
+        return filled.score(users, in_order(bounded, key), quota)
 
     change = score(rows + added) - score(rows)
-    assert -2 * PERCENT * limit <= change <= 400
+    assert -filled.MOST_HELD <= change <= filled.MOST_FILLED

@@ -17,6 +17,7 @@ from dpsel import testing
 from dpsel.exceptions import CalibrationError, InvalidParameterError, MemoryLimitError
 from dpsel.release import Report
 from false_alarm import ALPHA
+from reference import filled
 from reference.mechanisms import sets_of
 from rounds import SHORT, look_at, play
 from strategies import rows
@@ -31,8 +32,6 @@ CHOICE = dpsel.MatchingOr(dpsel.Steered(rounds=3, reach=2), share=0.3)
 KEYS = st.binary(min_size=32, max_size=32)
 #: A key whose noise is below 0.
 BELOW = bytes(32)
-#: A user changes the score by a holder of each of so many items that the look sees, or by two filled slots.
-HOLDER, SEEN, FILLED = 100, 30, 400
 
 
 def released(data, key=KEY, mechanism=CHOICE, privacy=PRIVACY, limit: int = 3, **options):
@@ -99,13 +98,18 @@ def test_rows_in_any_order_and_any_threads_make_the_same_release(data, key, shuf
     assert report_of(one) == report_of(other)
 
 
+def held_by(items: int) -> int:
+    """How much a user of so many items that the look sees lowers the score at most, by what it holds."""
+    return 8 * filled.FULL_ITEM * filled.parts(items) * items
+
+
 @given(tables=testing.neighbours(), key=KEYS, limit=st.integers(1, 4), share=st.floats(0.05, 0.9))
 def test_one_user_changes_the_score_by_what_its_noise_is_for(tables, key, limit, share) -> None:
     """Under one key the noise is the same, so the noisy scores differ as the exact ones do."""
     choice = dpsel.MatchingOr(CHOICE.otherwise, share)
     before, after = (report_of(released(data, key, choice, limit=limit))["look"]["score"] for data in tables)
     items = max((len(each) for each in sets_of(tables[1]).values()), default=0)
-    assert -HOLDER * min(items, SEEN) <= after - before <= FILLED
+    assert -held_by(items) <= after - before <= filled.MOST_FILLED
 
 
 @given(data=long_lists(7, 40), added=st.sets(st.integers(0, 60)), key=KEYS, limit=st.integers(1, 50))
@@ -114,7 +118,7 @@ def test_so_does_one_user_of_a_list_of_any_length(data, added, key, limit) -> No
         report_of(released(each, key, limit=limit))["look"]["score"]
         for each in (data, data + [(99, item) for item in added])
     )
-    assert -HOLDER * SEEN <= after - before <= FILLED
+    assert -filled.MOST_HELD <= after - before <= filled.MOST_FILLED
 
 
 def quota(privacy, choice) -> int:
@@ -124,22 +128,25 @@ def quota(privacy, choice) -> int:
     return first["weighting"]["matching"]["quota"]
 
 
-@pytest.mark.parametrize("items", [1, 4, 10, SEEN])
+@pytest.mark.parametrize("items", [1, 4, 15, 20, filled.SEEN])
 @pytest.mark.parametrize("limit", [3, 10, 1000])
 def test_both_ends_of_the_change_are_met(limit, items) -> None:
-    """Everybody has the same items: one is filled, and all have as many holders as a quota."""
-    full, score = quota(PRIVACY, CHOICE), {}
+    """Everybody has the same items: one is filled, and all have about as many holders as a quota."""
+    privacy, score = dpsel.ApproxDP(epsilon=1.0, delta=1e-3), {}
+    full = quota(privacy, CHOICE)
+    assert full >= 4
     for users in (full - 1, full, full + 1):
         data = [(user, item) for user in range(users) for item in range(items)]
-        score[users] = report_of(released(data, limit=limit))["look"]["score"]
-    assert score[full] - score[full - 1] == FILLED - HOLDER * items
-    assert score[full + 1] - score[full] == -HOLDER * items
+        score[users] = report_of(released(data, privacy=privacy, limit=limit))["look"]["score"]
+    assert score[full] - score[full - 1] == filled.MOST_FILLED - held_by(items)
+    assert score[full + 1] - score[full] == -held_by(items)
+    assert held_by(filled.SEEN) == filled.MOST_HELD
 
 
 def test_both_mechanisms_are_chosen_for_enough_users() -> None:
     def lists(length: int) -> str:
         """With long lists half as many users as items, which all have holders enough."""
-        users, items = (12_000, 1_500) if length <= 2 else (4_000, 8_000)
+        users, items = (12_000, 4_000) if length <= 2 else (4_000, 8_000)
         data = [(user, (7 * user + step) % items) for user in range(users) for step in range(length)]
         release = released(data, mechanism=dpsel.MatchingOr(CHOICE.otherwise, share=0.1), limit=40, key=None)
         taken = SHORT if length <= 2 else CHOICE.otherwise
@@ -154,7 +161,7 @@ def test_both_mechanisms_are_chosen_for_enough_users() -> None:
 
 
 def test_what_a_user_may_contribute_is_said_of_the_chosen_mechanism() -> None:
-    few, many = [(1, 1)], [(user, user % 50) for user in range(1_000)]
+    few, many = [(1, 1)], [(user, user % 250) for user in range(1_000)]
     choice = dpsel.MatchingOr(dpsel.Steered(reach=2), share=0.2)
     assert "6 items (2 x 3) per user at most" in str(released(few, BELOW, choice))
     assert "3 items per user at most" in str(released(many, BELOW, choice))
@@ -169,7 +176,7 @@ def test_look_and_rest_cost_no_more_than_epsilon(epsilon, share) -> None:
     assert 1 - Fraction(1, 10**12) < spent / Fraction(epsilon) <= 1
     assert math.isclose(found["epsilon"], share * epsilon)
     assert found["rest"]["delta"] == privacy.delta
-    assert found["margin"] == math.ceil(1.5 * HOLDER * SEEN / found["epsilon"])
+    assert found["margin"] == math.ceil(filled.MOST_HELD / found["epsilon"])
 
 
 @pytest.mark.statistical
@@ -183,8 +190,8 @@ def test_the_score_has_the_geometric_law() -> None:
 
     true = look_at(choice, privacy, sets_of(data), 1, KEY).score - noise_of(choice, privacy)
     found = np.array([score() for _ in range(4_000)]) - true
-    a = math.exp(-choice.share * privacy.epsilon / (HOLDER * SEEN))
-    edges = np.arange(-5_000, 5_001, 500) - 0.5
+    a = math.exp(-choice.share * privacy.epsilon / filled.MOST_HELD)
+    edges = np.arange(-38_400, 38_401, 3_840) - 0.5
 
     def below(edge: float) -> float:
         """P[Z < edge] for an edge between two whole numbers."""
@@ -292,10 +299,10 @@ def test_a_plan_is_that_of_long_lists_and_says_so() -> None:
     (row,) = plan.rows
     release = select(table([(1, 1)]), key=BELOW, **arguments)
     assert release.report["look"]["lists"] == "long"
-    assert row["mechanism"] == "MatchingOr()"
+    assert row["mechanism"] == "MatchingOr(share=0.0027)"
     assert row["rounds"] == release.report.rounds
     assert row["items_per_user"] == 30
-    words = "a noisy look that costs 1 % of epsilon takes Matching(screening=True) where lists are short"
+    words = "a noisy look that costs 0.27 % of epsilon takes Matching(screening=True) where lists are short"
     assert words in str(plan)
     assert words not in str(dpsel.plan(mechanisms=dpsel.Steered(reach=3), **arguments))
 

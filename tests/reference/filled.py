@@ -7,30 +7,38 @@ from collections import Counter
 from . import matching, prf
 
 LOOK = 13
-#: The most items of a user that a look sees, whatever the limit, and the percentage of the score.
-SEEN, PERCENT = 30, 50
+#: The most items of a user that a look sees, whatever the limit.
+SEEN = 30
+#: A user is a whole holder, of so many parts, of so many items.
+PARTS, WHOLE = 64, 15
+#: What a filled and a widely held item are in the two sums, for a quota of one slot.
+FULL_ITEM, FULL_HOLDERS = 3, 40 * PARTS
+#: How much a user raises the score at most, by filling a slot, and lowers it, by all that it holds.
+MOST_FILLED, MOST_HELD = 4 * FULL_HOLDERS, FULL_ITEM * 8 * PARTS * WHOLE
 
 
-def beyond_half(users: dict, order: list, quota: int, most: int) -> int:
-    """Twice the filled slots beyond half a quota, summed over items; `most` slots are offered of each."""
+def beyond_a_quarter(users: dict, order: list, quota: int, most: int) -> int:
+    """Four times the filled slots beyond a quarter of the quota, of all items; `most` are offered of each."""
     filled = Counter(item for item, _ in matching.kept(users, matching.slots_of(order, quota, most)))
-    return sum(max(0, 2 * min(level, quota) - quota) for level in filled.values())
+    return sum(max(0, 4 * min(level, quota) - quota) for level in filled.values())
+
+
+def parts(items: int) -> int:
+    """The parts of a holder that a user of so many kept items is."""
+    return PARTS * WHOLE // max(WHOLE, items)
 
 
 def held(users: dict, quota: int) -> int:
-    """The same of all holders, each counted for all of its items, up to one and a half quotas."""
-    holders = Counter(item for items in users.values() for item in items)
-    return sum(min(2 * quota, max(0, 2 * count - quota)) for count in holders.values())
+    """Eight times the parts of holders beyond an eighth of the quota, up to five quotas more, over items."""
+    holders: Counter = Counter()
+    for items in users.values():
+        holders.update(dict.fromkeys(items, parts(len(items))))
+    return sum(min(FULL_HOLDERS * quota, max(0, 8 * each - PARTS * quota)) for each in holders.values())
 
 
-def score(users: dict, order: list, quota: int, percent: int) -> int:
-    """Above 0 if more than a percentage of the items with enough holders are filled."""
-    return 200 * beyond_half(users, order, quota, quota) - percent * held(users, quota)
-
-
-def most_change(percent: int, limit: int) -> int:
-    """How much a user of at most that many kept items changes the score."""
-    return max(400, 2 * percent * limit)
+def score(users: dict, order: list, quota: int) -> int:
+    """Above 0 if more items are filled than are held by many, both softly."""
+    return FULL_HOLDERS * beyond_a_quarter(users, order, quota, quota) - FULL_ITEM * held(users, quota)
 
 
 def noise(key: bytes, rate: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,12 +78,18 @@ def _chosen_once(
 ) -> tuple[SelectionMechanism, str]:
     privacy = of_json(dict(numbers))
     usual, reason = _choose(privacy, limit, with_weights=with_weights, counts=counts, rest=rest)
-    if not may_look or with_weights or not _is_worth_a_look(privacy, limit):
+    if (
+        not may_look
+        or with_weights
+        or not isinstance(privacy, ApproxDP)
+        or not _is_worth_a_look(privacy, limit)
+    ):
         return usual, reason
-    looking = MatchingOr(otherwise=usual)
+    looking = MatchingOr(otherwise=usual, share=_share_of_a_look(privacy))
     if not _is_possible(looking, privacy, limit, with_weights=False, counts=counts, rest=rest):
         return usual, reason
-    short = f"a noisy look, which costs {looking.share:.0%} of epsilon, takes {SHORT!r} where lists are short"
+    cost = f"{100 * looking.share:.2g} % of epsilon"
+    short = f"a noisy look, which costs {cost}, takes {SHORT!r} where lists are short"
     return looking, f"{reason}; {short}"
 
 
@@ -122,14 +129,19 @@ _CURVES_ABOVE: Final = 1.5
 _LOOK_FROM: Final = 0.5
 _LOOK_UP_TO: Final = 10.0
 #: Below this limit the mechanism for short lists is not better on short lists.
-_LOOK_AT: Final = 10
+_LOOK_AT: Final = 5
+#: The part of epsilon that a look costs at an epsilon of 1. More pays where fewer items are released.
+_LOOK_SHARE: Final = 0.0065
 
 
-def _is_worth_a_look(privacy: Privacy, limit: int) -> bool:
+def _is_worth_a_look(privacy: ApproxDP, limit: int) -> bool:
     """Return whether a look for short lists pays (decision note 0008)."""
-    if not isinstance(privacy, ApproxDP) or limit < _LOOK_AT:
-        return False
-    return _LOOK_FROM <= privacy.epsilon <= _LOOK_UP_TO
+    return limit >= _LOOK_AT and _LOOK_FROM <= privacy.epsilon <= _LOOK_UP_TO
+
+
+def _share_of_a_look(privacy: ApproxDP) -> float:
+    """Return the part of epsilon that a look costs, in hundredths of a per cent."""
+    return round(_LOOK_SHARE / math.sqrt(privacy.epsilon), 4)
 
 
 def _choose(

@@ -44,7 +44,7 @@ _LEAST: Final = -1
 _LARGEST: Final = 3
 #: The items of each user where a score is attacked, and the change of the score by one user who has them.
 _ITEMS: Final = 30
-_CHANGE: Final = 100 * _ITEMS
+_CHANGE: Final = 23_040
 #: Scores are told apart by parts of the change.
 _PARTS: Final = 4
 

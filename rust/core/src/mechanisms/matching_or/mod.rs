@@ -22,16 +22,13 @@ const SHORT: Matching = Matching { screening: true };
 /// The most items of a user that the look sees, whatever the limit. Noise grows with them, and of longer lists these tell
 /// as much. If they were no more than a limit of 10, long lists would look short: `Steered` keeps three times the limit.
 const SEEN: u32 = 30;
-/// Lists are short if more than so many per cent of the items with enough holders are filled.
-const PERCENT: u32 = 50;
-/// What a filled item counts in the score, where one of enough holders counts [`PERCENT`]; halved, as both are.
-const FILLED: u32 = 200;
-/// How much a user changes the score at most: by all holders of its items, which is more than two filled slots.
-const CHANGE: u32 = 2 * PERCENT * SEEN;
+/// How much a user changes the score at most: by what it holds, which is more than by the slot that it fills.
+const CHANGE: u32 = FilledSlots::FULL_ITEM * FilledSlots::MOST_HELD;
+const _: () = assert!(CHANGE >= FilledSlots::FULL_HOLDERS * FilledSlots::MOST_FILLED);
 /// By how much more than the noise of the look the score has to be above 0, in multiples of its scale.
 ///
-/// Noise alone exceeds this with a probability of 1 in 9.
-const MARGIN: f64 = 1.5;
+/// Noise alone exceeds this with a probability of 1 in 5.
+const MARGIN: f64 = 1.0;
 /// The least epsilon of a look, 2^-50. With smaller ones it would be noise alone.
 const LEAST_EPSILON: f64 = 1.0 / (1_u64 << 50) as f64;
 
@@ -141,7 +138,7 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// The score with its noise: mostly above 0 if more than half of the items with enough holders are filled.
+    /// The score with its noise: mostly above 0 if more items are filled than are held by many, both softly.
     ///
     /// # Contract
     /// It costs the epsilon of the look. Nothing else of the slots may go into a choice.
@@ -150,9 +147,9 @@ impl Sight {
     }
 }
 
-/// Above 0 if more than [`PERCENT`] per cent of the items with enough holders are filled.
+/// Above 0 if more items are filled than are held by many, both softly: the difference in shares of full items.
 fn score(slots: FilledSlots) -> i64 {
-    i64::from(FILLED) * slots.filled - i64::from(PERCENT) * slots.held
+    i64::from(FilledSlots::FULL_HOLDERS) * slots.filled - i64::from(FilledSlots::FULL_ITEM) * slots.held
 }
 
 impl<M: AsRef<dyn Mechanism>> MatchingOr<M> {
@@ -265,27 +262,29 @@ mod tests {
         }
     }
 
-    /// Two filled slots, or all holders of a user's items, whichever is more.
+    /// A filled slot, or all that a user holds, whichever is more.
     #[test]
     fn noise_is_for_all_that_one_user_changes() {
         let (sight, epsilon) = (choice().sight(approx(1.0)).unwrap(), choice().parts(approx(1.0)).unwrap().0);
-        let change = f64::from((2 * FILLED).max(2 * PERCENT * sight.seen.get()));
+        let (filled, held) = (FilledSlots::MOST_FILLED, FilledSlots::MOST_HELD);
+        let of = |filled: u32, held: u32| score(FilledSlots { filled: filled.into(), held: held.into() });
+        assert_eq!((of(filled, 0), of(0, held)), (10_240, -23_040));
+        let change = of(filled, 0).max(-of(0, held)) as f64;
         assert!(sight.rate * change <= epsilon && sight.rate * change > epsilon * (1.0 - 1e-12));
-        let of = |filled, held| score(FilledSlots { filled, held });
-        assert_eq!([of(0, 0), of(2, 0), of(0, 2), of(10, 40), of(0, i64::from(u32::MAX))], {
-            [0, 400, -100, 0, -50 * i64::from(u32::MAX)]
-        });
+        let (item, holders) = (FilledSlots::FULL_ITEM, FilledSlots::FULL_HOLDERS);
+        assert_eq!([of(0, 0), of(item, holders), of(7 * item, 7 * holders)], [0; 3]);
+        assert!(of(item + 1, holders) > 0 && of(item, holders + 1) < 0 && of(0, u32::MAX) < 0);
     }
 
     #[test]
     fn lists_are_short_by_a_margin() {
-        // 1.5 times 3000 over an epsilon a little below 0.06.
+        // 23,040 over an epsilon a little below 0.06.
         let looked = |score| choice().looked(approx(6.0), score).unwrap();
         let margin = looked(0).margin;
-        assert_eq!(margin, 75_001);
+        assert_eq!(margin, 384_001);
         for (score, lists) in [
-            (75_000, Lists::Long),
-            (75_001, Lists::Short),
+            (384_000, Lists::Long),
+            (384_001, Lists::Short),
             (0, Lists::Long),
             (i64::MIN, Lists::Long),
             (i64::MAX, Lists::Short),
