@@ -107,8 +107,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
             within the budget by [`Quantile`][dpsel.Quantile].
         mechanism: How to select: a mechanism, or one in words such as ``"sips(rounds=5)"``, as on the command
             line. ``"auto"`` decides by the parameters, and the report says why. For some of them it takes
-            [`MatchingOr`][dpsel.MatchingOr]: a noisy look whether lists are short, for one per cent of
-            epsilon. There is none where rows may go to a disk by a ``memory_limit`` or a ``scratch`` folder.
+            [`MatchingOr`][dpsel.MatchingOr]: a noisy look whether lists are short, for less than one per
+            cent of epsilon. There is none where rows may go to a disk by a ``memory_limit`` or a ``scratch``
+            folder.
         with_weights: Also return the noisy weight of each released item. It adds nothing to the guarantee of
             a mechanism with noise. But mechanisms without noise have none to return. With a limit of 1
             ``"auto"`` then takes a mechanism whose weights are numbers of users, which releases fewer items

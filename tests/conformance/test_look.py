@@ -17,7 +17,7 @@ ITEMS = range(3)
 LISTS = [set(items) for count in range(len(ITEMS) + 1) for items in combinations(ITEMS, count)]
 QUOTAS = (1, 2, 3)
 #: The least and the largest change of the score by a user of three items at most who joins up to four others.
-EXTREMES = {1: (-4608, 6336), 2: (-3072, 8704), 3: (-2048, 8704)}
+EXTREMES = {1: (-4608, 7680), 2: (-3072, 8704), 3: (-2048, 8704)}
 
 
 def tables(most_users: int):

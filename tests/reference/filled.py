@@ -29,11 +29,13 @@ def parts(items: int) -> int:
 
 
 def held(users: dict, quota: int) -> int:
-    """Eight times the parts of holders beyond an eighth of the quota, up to five quotas more, over items."""
+    """Eight times the parts of holders beyond an eighth of the quota and one, up to five quotas, summed up."""
     holders: Counter = Counter()
     for items in users.values():
         holders.update(dict.fromkeys(items, parts(len(items))))
-    return sum(min(FULL_HOLDERS * quota, max(0, 8 * each - PARTS * quota)) for each in holders.values())
+    return sum(
+        min(FULL_HOLDERS * quota, max(0, 8 * each - PARTS * max(8, quota))) for each in holders.values()
+    )
 
 
 def score(users: dict, order: list, quota: int) -> int:

@@ -129,7 +129,7 @@ _CURVES_ABOVE: Final = 1.5
 _LOOK_FROM: Final = 0.5
 _LOOK_UP_TO: Final = 10.0
 #: Below this limit the mechanism for short lists is not better on short lists.
-_LOOK_AT: Final = 5
+_LOOK_AT: Final = 4
 #: The part of epsilon that a look costs at an epsilon of 1. More pays where fewer items are released.
 _LOOK_SHARE: Final = 0.0065
 

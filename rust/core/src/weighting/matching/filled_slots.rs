@@ -14,8 +14,8 @@ use crate::weighting::order::Visits;
 pub struct FilledSlots {
     /// The filled slots of each item beyond a quarter of its quota, in quarters of a slot, added up.
     pub filled: i64,
-    /// The holders of each item beyond an eighth of its quota, in eighths of a part of a holder, added up. Those beyond
-    /// five quotas and an eighth do not count.
+    /// The holders of each item beyond an eighth of its quota, and beyond one, in eighths of a part of a holder, added up.
+    /// At most five quotas of them count.
     pub held: i64,
 }
 
@@ -74,13 +74,14 @@ impl MatchingSlots {
         let parts: Vec<u32> =
             (0..contributions.users()).map(|user| parts_of(contributions.kept_items(user).len())).collect();
         let quota = i64::from(self.quota);
-        let (an_eighth, most) = (i64::from(PARTS) * quota, i64::from(FilledSlots::FULL_HOLDERS) * quota);
+        let least = i64::from(PARTS) * quota.max(8);
+        let most = i64::from(FilledSlots::FULL_HOLDERS) * quota;
         let mut sums = FilledSlots::default();
         for (level, turn) in levels.iter().zip(0_u32..) {
             sums.filled += (4 * i64::from(*level) - quota).max(0);
             let held: i64 =
                 holders.users_of(turn).iter().map(|user| i64::from(parts[user.get() as usize])).sum();
-            sums.held += (8 * held - an_eighth).clamp(0, most);
+            sums.held += (8 * held - least).clamp(0, most);
         }
         Ok(sums)
     }
@@ -140,8 +141,8 @@ mod tests {
     fn a_user_of_many_items_fills_one_slot_and_holds_all() {
         let rows: Vec<(u64, u64)> = (0..5).flat_map(|item| (0..4).map(move |user| (user, item))).collect();
         // Four users fill the four slots of one item, or one of each of four.
-        assert_eq!(found(&rows, 4), FilledSlots { filled: 12, held: 5 * (8 * 4 - 4) * 64 });
-        assert_eq!(found(&rows, 1), FilledSlots { filled: 4 * 3, held: 5 * (8 * 4 - 1) * 64 });
+        assert_eq!(found(&rows, 4), FilledSlots { filled: 12, held: 5 * (8 * 4 - 8) * 64 });
+        assert_eq!(found(&rows, 1), FilledSlots { filled: 4 * 3, held: 5 * (8 * 4 - 8) * 64 });
         assert_eq!(found(&[], 4), FilledSlots::default());
     }
 
