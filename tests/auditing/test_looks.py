@@ -45,7 +45,7 @@ def test_the_look_of_matching_or_is_a_finding_of_its_own() -> None:
     finding = _looks.audit_look(dpsel.MatchingOr(), "matching-or", None, EFFORT, ALPHA)
     assert not finding.refuted
     assert 0.25 < finding.epsilon <= finding.claimed_epsilon == 1.0
-    assert "(30, 30, " in finding.tables
+    assert "(16, 16, " in finding.tables
 
 
 @pytest.mark.statistical

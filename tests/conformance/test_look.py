@@ -17,7 +17,7 @@ ITEMS = range(3)
 LISTS = [set(items) for count in range(len(ITEMS) + 1) for items in combinations(ITEMS, count)]
 QUOTAS = (1, 2, 3)
 #: The least and the largest change of the score by a user of three items at most who joins up to four others.
-EXTREMES = {1: (-4608, 7680), 2: (-3072, 8704), 3: (-2048, 8704)}
+EXTREMES = {1: (-24, 48), 2: (-16, 56), 3: (-8, 56)}
 
 
 def tables(most_users: int):
@@ -38,9 +38,9 @@ def test_a_user_more_changes_the_score_by_its_bounds(quota) -> None:
             found = after - before
             held = filled.held(more, quota) - filled.held(users, quota)
             assert 0 <= found <= 4
-            assert 0 <= held <= 8 * filled.PARTS * len(added)
+            assert 0 <= held <= 8 * len(added)
             score = filled.score(more, ITEMS, quota) - filled.score(users, ITEMS, quota)
-            assert score == filled.FULL_HOLDERS * found - filled.FULL_ITEM * held
+            assert score == 16 * found - held
             assert -filled.MOST_HELD <= score <= filled.MOST_FILLED
             changes.add(score)
     assert (min(changes), max(changes)) == EXTREMES[quota]
@@ -63,15 +63,7 @@ def test_users_and_rows_bound_the_numbers(quota) -> None:
     """So none of them overflows."""
     for users in tables(4):
         assert filled.beyond_a_quarter(users, ITEMS, quota, quota) <= 3 * len(users)
-        assert filled.held(users, quota) <= 8 * filled.PARTS * sum(map(len, users.values()))
-
-
-@pytest.mark.parametrize("items", range(1, 100))
-def test_a_user_is_no_more_than_so_many_holders(items) -> None:
-    """Lemma 2: of one item or of a hundred."""
-    together = items * filled.parts(items)
-    assert 0 < together <= filled.PARTS * filled.WHOLE
-    assert items > filled.WHOLE or filled.parts(items) == filled.PARTS
+        assert filled.held(users, quota) <= 8 * sum(map(len, users.values()))
 
 
 @given(data=st.data(), key=keys)
@@ -80,7 +72,7 @@ def test_a_user_more_of_any_length_before_bounding(data, key) -> None:
     rows = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 9)), max_size=40))
     added = [(99, item) for item in data.draw(st.sets(st.integers(0, 40)))]
     public = data.draw(st.sets(st.integers(0, 14), max_size=3))
-    limit, quota = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 4))
+    limit, quota = data.draw(st.integers(1, filled.SEEN)), data.draw(st.integers(1, 4))
 
     def score(rows) -> int:
         sets = reference.sets_of([(user, item) for user, item in rows if item not in public])

@@ -21,7 +21,7 @@ def test_one_row_for_each_limit_and_mechanism():
     assert [row["mechanism"] for row in rows[3:]] == [
         "WeightedGaussian()",
         "CountLaplace()",
-        repr(dpsel.MatchingOr(share=0.0065)),
+        repr(dpsel.MatchingOr(share=0.005)),
     ]
 
 
@@ -208,7 +208,7 @@ def test_plan_shows_the_price_of_weights(limit):
     """With weights ``auto`` plans what a call with weights runs.
 
     An item never needs fewer users then, but for a limit of 1: without weights, users keep several items.
-    From 4 on there is a look without weights, which costs 0.65 % of epsilon.
+    From 4 on there is a look without weights, which costs 0.5 % of epsilon.
     """
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-8)
     arguments = {"privacy": privacy, "max_items_per_user": limit}

@@ -131,7 +131,7 @@ _LOOK_UP_TO: Final = 10.0
 #: Below this limit the mechanism for short lists is not better on short lists.
 _LOOK_AT: Final = 4
 #: The part of epsilon that a look costs at an epsilon of 1. More pays where fewer items are released.
-_LOOK_SHARE: Final = 0.0065
+_LOOK_SHARE: Final = 0.005
 
 
 def _is_worth_a_look(privacy: ApproxDP, limit: int) -> bool:

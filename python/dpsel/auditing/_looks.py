@@ -43,8 +43,8 @@ _SEED: Final = 1
 _LEAST: Final = -1
 _LARGEST: Final = 3
 #: The items of each user where a score is attacked, and the change of the score by one user who has them.
-_ITEMS: Final = 30
-_CHANGE: Final = 23_040
+_ITEMS: Final = 16
+_CHANGE: Final = 128
 #: Scores are told apart by parts of the change.
 _PARTS: Final = 4
 

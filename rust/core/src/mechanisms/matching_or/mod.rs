@@ -19,12 +19,11 @@ use crate::weighting::FilledSlots;
 
 /// The mechanism for short lists.
 const SHORT: Matching = Matching { screening: true };
-/// The most items of a user that the look sees, whatever the limit. Noise grows with them, and of longer lists these tell
-/// as much. If they were no more than a limit of 10, long lists would look short: `Steered` keeps three times the limit.
-const SEEN: u32 = 30;
+/// What a step of the filled slots counts in the score, where one of the holders counts 1.
+const OF_FILLED: u32 = FilledSlots::FULL_HOLDERS / FilledSlots::FULL_ITEM;
 /// How much a user changes the score at most: by what it holds, which is more than by the slot that it fills.
-const CHANGE: u32 = FilledSlots::FULL_ITEM * FilledSlots::MOST_HELD;
-const _: () = assert!(CHANGE >= FilledSlots::FULL_HOLDERS * FilledSlots::MOST_FILLED);
+const CHANGE: u32 = FilledSlots::MOST_HELD;
+const _: () = assert!(CHANGE >= OF_FILLED * FilledSlots::MOST_FILLED);
 /// By how much more than the noise of the look the score has to be above 0, in multiples of its scale.
 ///
 /// Noise alone exceeds this with a probability of 1 in 5.
@@ -108,7 +107,7 @@ impl<M> MatchingOr<M> {
     /// As [`MatchingOr::parts`].
     pub(crate) fn sight(&self, privacy: Privacy) -> Result<Sight> {
         let (epsilon, _) = self.parts(privacy)?;
-        Ok(Sight { seen: L0Bound::new(SEEN.into())?, rate: div_down(epsilon, CHANGE.into()) })
+        Ok(Sight { seen: L0Bound::new(FilledSlots::SEEN.into())?, rate: div_down(epsilon, CHANGE.into()) })
     }
 
     /// The look that shows this noisy score, and what follows from it.
@@ -147,9 +146,9 @@ impl Sight {
     }
 }
 
-/// Above 0 if more items are filled than are held by many, both softly: the difference in shares of full items.
+/// Above 0 if more items are filled than are held by many, both softly.
 fn score(slots: FilledSlots) -> i64 {
-    i64::from(FilledSlots::FULL_HOLDERS) * slots.filled - i64::from(FilledSlots::FULL_ITEM) * slots.held
+    i64::from(OF_FILLED) * slots.filled - slots.held
 }
 
 impl<M: AsRef<dyn Mechanism>> MatchingOr<M> {
@@ -268,7 +267,7 @@ mod tests {
         let (sight, epsilon) = (choice().sight(approx(1.0)).unwrap(), choice().parts(approx(1.0)).unwrap().0);
         let (filled, held) = (FilledSlots::MOST_FILLED, FilledSlots::MOST_HELD);
         let of = |filled: u32, held: u32| score(FilledSlots { filled: filled.into(), held: held.into() });
-        assert_eq!((of(filled, 0), of(0, held)), (10_240, -23_040));
+        assert_eq!((of(filled, 0), of(0, held)), (64, -128));
         let change = of(filled, 0).max(-of(0, held)) as f64;
         assert!(sight.rate * change <= epsilon && sight.rate * change > epsilon * (1.0 - 1e-12));
         let (item, holders) = (FilledSlots::FULL_ITEM, FilledSlots::FULL_HOLDERS);
@@ -278,13 +277,13 @@ mod tests {
 
     #[test]
     fn lists_are_short_by_a_margin() {
-        // 23,040 over an epsilon a little below 0.06.
+        // 128 over an epsilon a little below 0.06.
         let looked = |score| choice().looked(approx(6.0), score).unwrap();
         let margin = looked(0).margin;
-        assert_eq!(margin, 384_001);
+        assert_eq!(margin, 2_134);
         for (score, lists) in [
-            (384_000, Lists::Long),
-            (384_001, Lists::Short),
+            (2_133, Lists::Long),
+            (2_134, Lists::Short),
             (0, Lists::Long),
             (i64::MIN, Lists::Long),
             (i64::MAX, Lists::Short),

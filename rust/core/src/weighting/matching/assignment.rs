@@ -5,6 +5,7 @@
 //! item finds another holder, and so on.
 
 use dpsel_exact::Result;
+use dpsel_exact::numeric::widths::clipped;
 use dpsel_rows::runtime::Control;
 
 use super::holders::Holders;
@@ -42,7 +43,7 @@ struct Step {
 #[derive(Debug)]
 pub(super) struct Assignment<'a, N> {
     holders: &'a Holders<N>,
-    /// The item whose slot each user fills, or [`FREE`].
+    /// The item whose slot each user fills, [`FREE`], or the number after all items if it may fill none.
     filled: Vec<u32>,
     /// Users who are free and keep an item.
     free: usize,
@@ -68,18 +69,30 @@ impl<'a, N: UserNumber> Assignment<'a, N> {
             filled: vec![FREE; users],
             free,
             next: vec![0; items],
-            marks: vec![Mark::Open; items],
+            marks: [vec![Mark::Open; items], vec![Mark::Closed]].concat(),
             queue: Vec::with_capacity(items),
             looked: 0,
             control,
         }
     }
 
+    /// Let a free user who keeps an item fill no slot, as if it filled one of an item that nobody can take over.
+    pub(super) fn leave_out(&mut self, user: usize) {
+        self.filled[user] = self.nothing();
+        self.free -= 1;
+    }
+
     /// The item of each kept slot.
     pub(super) fn into_filled(self) -> Vec<u32> {
+        let nothing = self.nothing();
         let mut filled = self.filled;
-        filled.retain(|item| *item != FREE);
+        filled.retain(|item| *item < nothing);
         filled
+    }
+
+    /// The number after those of all items. It stands for no item, and is closed.
+    fn nothing(&self) -> u32 {
+        clipped(self.holders.items())
     }
 
     /// Whether every user who keeps an item fills a slot, so that no further slot is kept.

@@ -68,18 +68,27 @@ impl MatchingSlots {
         histogram: &mut WeightHistogram,
     ) -> Result<()> {
         let holders = Holders::<N>::of(visits.contributions, &codes, counts, visits.control)?;
-        let filled = self.assign(visits, &holders)?;
+        let filled = self.assign(visits, &holders, |_| true)?;
         drop(holders);
         histogram.set_sums(filled.iter().map(|turn| (codes[*turn as usize], UNIT)));
         Ok(())
     }
 
-    /// The turns of the items whose slots are filled, one for each kept slot.
-    fn assign<N: UserNumber>(self, visits: Visits<'_>, holders: &Holders<N>) -> Result<Vec<u32>> {
+    /// The turns of the items whose slots are filled, one for each kept slot. Users fill one if the number of their kept
+    /// items `may_fill` one.
+    fn assign<N: UserNumber>(
+        self,
+        visits: Visits<'_>,
+        holders: &Holders<N>,
+        may_fill: impl Fn(usize) -> bool,
+    ) -> Result<Vec<u32>> {
         let Visits { contributions, control, .. } = visits;
         let users = contributions.users();
         let free = (0..users).filter(|user| !contributions.kept_items(*user).is_empty()).count();
         let mut assignment = Assignment::new(holders, users, free, control);
+        for user in (0..users).filter(|user| !may_fill(contributions.kept_items(*user).len())) {
+            assignment.leave_out(user);
+        }
         let mut growing = self.quotas(&mut assignment, holders.items(), control)?;
         for _ in self.quota..self.most {
             control.check()?;
