@@ -3,7 +3,7 @@
 `python -m benches.auto FOLDER --look` prints a line for each data set and epsilon. The limit is the least of
 `LIMITS` that is no smaller than the mean list. The columns:
 
-- filled: the items that `Matching` fills over those with enough holders, both softly;
+- filled: the items that `Matching` fills over those that many hold, both softly;
 - the items of `Matching(screening=True)` over those of `Steered(reach=3)`;
 - chance: how likely the look chooses the former;
 - the expected items of that choice, and those of "auto" as it is, over those of the best.
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 LIMITS = (3, 10, 30, 100, 300)
 #: Below this limit Steered keeps three times as many items and wins on short lists as well.
-LEAST_LIMIT = 10
-#: `Matching` is chosen where more than so many per cent are filled, by so many scales of the noise.
-PERCENT, MARGIN = 50, 1.5
-#: The most items of a user that the look sees.
-SEEN = 30
-#: The part of epsilon of the look.
-SHARE = 0.01
+LEAST_LIMIT = 4
+#: `Matching` is chosen where more is filled than held, by so many scales of the noise.
+MARGIN = 1.0
+#: The most items of a user that the look sees. Users of so many fill no slot.
+SEEN = 16
+#: The part of epsilon of the look, at an epsilon of 1.
+SHARE = 0.005
 SHORT, LONG = dpsel.Matching(screening=True), dpsel.Steered(reach=3)
 RIVALS = (SHORT, dpsel.Matching(), LONG, dpsel.Sips(release="curve"))
 
@@ -52,7 +52,7 @@ class Look:
 
     def chance(self) -> float:
         """How likely the score with noise is above the margin."""
-        above = (self.filled - PERCENT / 100 * self.held) / self.scale - MARGIN
+        above = (self.filled - self.held) / self.scale - MARGIN
         return 1 - math.exp(-above) / 2 if above > 0 else math.exp(above) / 2
 
 
@@ -65,10 +65,15 @@ def look_at(data: Data, epsilon: float, limit: int) -> Look:
     """Levels with a quota of slots for each item, and holders, both of kept lists."""
     users, items = kept(data, SEEN)
     quota = quota_of(epsilon, limit)
-    levels, holders = filled_slots(users, items, quota), np.bincount(items)
-    held = np.clip(holders / quota - 0.5, 0, 1).sum()
-    scale = max(2, PERCENT / 100 * SEEN) / (quota * SHARE * epsilon)
-    return Look(float(np.clip(2 * levels / quota - 1, 0, 1).sum()), float(held), scale)
+    few = np.bincount(users)[users] < SEEN
+    levels = filled_slots(users[few], items[few], quota)
+    held = np.clip((np.bincount(items) - max(quota / 8, 1)) / (6 * quota), 0, 1).sum()
+    filled = np.clip((levels / quota - 0.25) / 0.75, 0, 1).sum()
+    return Look(float(filled), float(held), SEEN / 6 / (quota * share_of(epsilon) * epsilon))
+
+
+def share_of(epsilon: float) -> float:
+    return SHARE / math.sqrt(epsilon)
 
 
 def quota_of(epsilon: float, limit: int) -> int:
@@ -89,10 +94,10 @@ def kept(data: Data, limit: int) -> tuple[Any, Any]:
 
 def filled_slots(users: Any, items: Any, quota: int) -> Any:
     """The level of each item. Slots are offered item by item, in a random order."""
-    many = int(items.max()) + 1
+    many = int(items.max(initial=-1)) + 1
     holders = users[np.argsort(items, kind="stable")].tolist()
     ends = np.searchsorted(np.sort(items), np.arange(many + 1)).tolist()
-    slots = Slots(holders, ends, [-1] * (int(users.max()) + 1), ends[:-1], bytearray(many))
+    slots = Slots(holders, ends, [-1] * (int(users.max(initial=-1)) + 1), ends[:-1], bytearray(many))
     levels = np.zeros(many, dtype=np.int64)
     for item in np.random.default_rng(1).permutation(many).tolist():
         while levels[item] < quota and slots.fill(item):
@@ -156,7 +161,7 @@ def table(figures: Figures, sets: Iterable[Data], epsilons: Iterable[float]) -> 
             sizes = {repr(each): figures.mean_of(data.name, epsilon, limit, each) or 0 for each in RIVALS}
             best, look = max(*sizes.values(), 1), look_at(data, epsilon, limit)
             chance = look.chance() if limit >= LEAST_LIMIT else 0.0
-            price = 1 - SHARE if limit >= LEAST_LIMIT else 1.0
+            price = 1 - share_of(epsilon) if limit >= LEAST_LIMIT else 1.0
             short, long = sizes[repr(SHORT)], sizes[repr(LONG)]
             expected = price * (chance * short + (1 - chance) * long) / best
             today = (figures.mean_of(data.name, epsilon, limit, auto) or 0) / best

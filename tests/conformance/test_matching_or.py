@@ -131,7 +131,7 @@ def quota(privacy, choice) -> int:
 @pytest.mark.parametrize("items", [1, 4, 15, filled.SEEN, 30])
 @pytest.mark.parametrize("limit", [3, 10, 1000])
 def test_both_ends_of_the_change_are_met(limit, items) -> None:
-    """Everybody has the same items. One is filled if they are few; those seen have about a quota of holders."""
+    """Everybody has the same items: one is filled if they are few, and all have a quota of holders."""
     privacy, score = dpsel.ApproxDP(epsilon=1.0, delta=1e-3), {}
     full = quota(privacy, CHOICE)
     assert full >= 4
