@@ -132,7 +132,7 @@ def bars(found: list[Case]) -> str:
     losing = [case for case in found if case.mean_list > SHORT and case.of_long < LEAST_OF_LONG]
     named = ", ".join(f"{case.data} {case.of_long:.3f} at ε = {case.epsilon:g}" for case in losing)
     small = [case for case in found if not case.counts]
-    rest = f"at smaller limits, where nothing looks: {mean_of_best(small)} on average" if small else ""
+    rest = f"at smaller limits: {mean_of_best(small)} on average" if small else ""
     long = f"long lists below {LEAST_OF_LONG} of {LONG!r}: {named or 'none'}"
     return f"{tables.markdown(head, lines)}\n\n{long}\n{rest}"
 
