@@ -68,13 +68,13 @@ pub(in crate::rounds) enum Above {
 /// The lines of the items of a block that users alone keep.
 #[derive(Debug)]
 pub(super) struct LoneLines {
-    above: Vec<Above>,
+    above: Vec<[Above; 2]>,
     /// The importance that each item allows below it.
     allowed: Vec<u16>,
 }
 
 impl LoneLines {
-    pub(super) fn new(above: Vec<Above>) -> Self {
+    pub(super) fn new(above: Vec<[Above; 2]>) -> Self {
         let allowed = vec![FULL_IMPORTANCE; above.len()];
         Self { above, allowed }
     }
@@ -89,12 +89,16 @@ impl LoneLines {
     /// Before a round: no item allows more than those above it, nor has more importance.
     pub(super) fn limit(&mut self, known: &mut [Alone], shared: &SharedLines) {
         for (at, known) in known.iter_mut().enumerate() {
-            let limit = match self.above[at] {
-                Above::Nothing => continue,
+            if self.above[at] == [Above::Nothing; 2] {
+                continue;
+            }
+            let limits = self.above[at].map(|above| match above {
+                Above::Nothing => FULL_IMPORTANCE,
                 Above::Shared(slot) => shared.allowed(slot as usize),
                 Above::Alone(place) => self.allowed[place as usize],
                 Above::Gone => 0,
-            };
+            });
+            let limit = limits[0].min(limits[1]);
             self.allowed[at] = limit.min(self.allowed[at]);
             known.set(limited(known.state(), limit));
         }
@@ -106,10 +110,10 @@ impl LoneLines {
         let mut left = 0;
         for at in (0..self.above.len()).filter(|at| stays(*at)) {
             places[at] = Above::Alone(dpsel_exact::numeric::widths::codes(left));
-            self.above[left] = match self.above[at] {
+            self.above[left] = self.above[at].map(|above| match above {
                 Above::Alone(place) => places[place as usize],
                 there @ (Above::Nothing | Above::Shared(_) | Above::Gone) => there,
-            };
+            });
             self.allowed[left] = self.allowed[at];
             left += 1;
         }
@@ -155,8 +159,8 @@ mod tests {
 
     #[test]
     fn items_of_one_user_are_limited_by_shared_ones_and_by_their_own() {
-        let above = vec![Above::Shared(1), Above::Alone(0), Above::Nothing, Above::Alone(1), Above::Gone];
-        let mut lines = LoneLines::new(above);
+        let above = [Above::Shared(1), Above::Alone(0), Above::Nothing, Above::Alone(1), Above::Gone];
+        let mut lines = LoneLines::new(above.map(|above| [above, Above::Nothing]).to_vec());
         lines.allowed = vec![200, 50, 256, 256, 256];
         let mut known = vec![Alone::new(); 5];
         lines.limit(&mut known, &shared([256, 9, 256]));
@@ -168,10 +172,19 @@ mod tests {
 
     #[test]
     fn what_is_below_an_item_that_left_knows_it() {
-        let above = vec![Above::Shared(1), Above::Alone(0), Above::Alone(1), Above::Alone(2), Above::Nothing];
-        let mut lines = LoneLines::new(above);
+        let above = [
+            [Above::Shared(1), Above::Nothing],
+            [Above::Alone(0), Above::Nothing],
+            [Above::Alone(1), Above::Alone(0)],
+            [Above::Shared(3), Above::Alone(2)],
+            [Above::Nothing; 2],
+        ];
+        let mut lines = LoneLines::new(above.to_vec());
         lines.retain(|at| at != 1);
-        assert_eq!(lines.above, [Above::Shared(1), Above::Gone, Above::Alone(1), Above::Nothing]);
+        assert_eq!(
+            lines.above,
+            [above[0], [Above::Gone, Above::Alone(0)], [Above::Shared(3), Above::Alone(1)], above[4]]
+        );
         assert_eq!(lines.allowed.len(), 4);
     }
 }

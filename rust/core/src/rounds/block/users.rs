@@ -39,7 +39,7 @@ pub(in crate::rounds) struct Kept<'a, N> {
     /// The names and digests of the others.
     pub(in crate::rounds) alone: (Vec<N>, Vec<Digest>),
     /// What stands above each of these, if items stand above others.
-    pub(in crate::rounds) lines: Option<Vec<Above>>,
+    pub(in crate::rounds) lines: Option<Vec<[Above; 2]>>,
 }
 
 impl<N: Copy + Default> UserBlock<N> {

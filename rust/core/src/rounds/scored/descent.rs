@@ -13,7 +13,7 @@ const NOT_CLOSED: Error = Error::Internal("a user keeps an item without those ab
 pub(super) fn of_shared(slots: &ItemSlots, lineage: &Lineage) -> Result<SharedLines> {
     let mut lines = Vec::new();
     for (slot, code) in (0_u32..).zip(slots.codes()) {
-        if let Some(above) = lineage.above(*code) {
+        for above in lineage.above(*code) {
             lines.push((slot, slots.slot_of(above).ok_or(NOT_CLOSED)?));
         }
     }
@@ -27,17 +27,20 @@ pub(super) fn push_alone(
     items: &mut [u32],
     first: usize,
     (slots, lineage): (&ItemSlots, &Lineage),
-    lines: &mut Vec<Above>,
+    lines: &mut Vec<[Above; 2]>,
 ) -> Result<()> {
     let order = |item: &u32| (lineage.level(*item), *item);
     items.sort_unstable_by_key(order);
     let place = |above: u32| items.binary_search_by_key(&order(&above), order).map_err(|_| NOT_CLOSED);
     for item in &*items {
-        lines.push(match lineage.above(*item).map(|above| (above, slots.slot_of(above))) {
-            None => Above::Nothing,
-            Some((_, Some(slot))) => Above::Shared(slot),
-            Some((above, None)) => Above::Alone(codes(first + place(above)?)),
-        });
+        let mut above = [Above::Nothing; 2];
+        for (found, above) in above.iter_mut().zip(lineage.above(*item)) {
+            *found = match slots.slot_of(above) {
+                Some(slot) => Above::Shared(slot),
+                None => Above::Alone(codes(first + place(above)?)),
+            };
+        }
+        lines.push(above);
     }
     Ok(())
 }

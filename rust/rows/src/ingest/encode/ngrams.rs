@@ -50,6 +50,41 @@ pub(super) fn push_ngrams(
     Ok(())
 }
 
+impl NGrams {
+    /// The number of words or characters of the n-gram with this key; `None` for bytes that are no text.
+    pub(crate) fn units(self, key: &[u8]) -> Option<usize> {
+        let text = std::str::from_utf8(key).ok()?;
+        Some(match self.unit {
+            Unit::Words => 1 + text.matches(' ').count(),
+            Unit::Chars | Unit::Subwords => text.chars().count(),
+        })
+    }
+
+    /// The keys of the n-grams directly above the one with this key, which are those without its last and without its first
+    /// word or character, unless these are too short to be items.
+    pub(crate) fn above(self, key: &[u8]) -> [Option<&[u8]>; 2] {
+        // Otherwise: no text.
+        let units = self.units(key).unwrap_or(0);
+        let Some(text) = std::str::from_utf8(key).ok().filter(|_| units > usize::from(self.min)) else {
+            return [None; 2];
+        };
+        let parts = match self.unit {
+            Unit::Words => {
+                [text.rsplit_once(' ').map(|(first, _)| first), text.split_once(' ').map(|(_, last)| last)]
+            }
+            Unit::Chars | Unit::Subwords => {
+                let mut all = text.chars();
+                all.next_back();
+                let first = all.as_str();
+                let mut all = text.chars();
+                all.next();
+                [Some(first), Some(all.as_str())]
+            }
+        };
+        parts.map(|part| part.map(str::as_bytes))
+    }
+}
+
 #[derive(Debug, Default)]
 struct NgramBuffers {
     /// The words, each followed by one space, or the characters.
