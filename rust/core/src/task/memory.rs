@@ -151,13 +151,9 @@ impl<'e> Held<'e> for MemoryRows<'e> {
 
 /// Released items, and all items above them: a function of the release. The latter have no noisy weight.
 fn with_those_above(mut released: Vec<Released>, lineage: Option<&Lineage>) -> Vec<Released> {
-    let Some(lineage) = lineage else { return released };
-    let mut known: HashSet<ItemCode> = released.iter().map(|released| released.item).collect();
-    for at in 0..released.len() {
-        for (item, digest) in lineage.line(released[at].item.0).take_while(|(item, _)| known.insert(*item)) {
-            released.push(Released { item, digest, weight: 0 });
-        }
-    }
+    let above = lineage.map(|lineage| lineage.others_above(released.iter().map(|released| released.item)));
+    let each = above.into_iter().flatten();
+    released.extend(each.map(|(item, digest)| Released { item, digest, weight: 0 }));
     released
 }
 

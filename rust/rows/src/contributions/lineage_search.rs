@@ -14,16 +14,16 @@ use crate::runtime::{Control, parallel};
 /// Items whose keys are looked at together: a multiple of [`Vocabulary::STRIDE`].
 const TOGETHER: usize = 64 * Vocabulary::STRIDE;
 /// Bytes of an item, while its line is found.
-const BYTES: usize = 80;
+const BYTES: usize = 112;
 
 const LOST: Error = Error::Internal("an item has none above it that is held");
 
-/// An item while the code above it is looked for.
+/// An item while the codes above it are looked for. Zero: there is none.
 struct FoundItem {
     code: u32,
-    digest: Digest,
     level: u8,
-    above: Option<Digest>,
+    digest: Digest,
+    above: [Digest; 2],
 }
 
 impl Vocabulary {
@@ -62,15 +62,16 @@ fn lines_of(
         found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     let by_digest: HashMap<Digest, u32> = found.iter().map(|found| (found.digest, found.code)).collect();
     let mut lineage =
-        Lineage { above: vec![Lineage::NONE; bound], levels: vec![0; bound], inner: HashMap::new() };
+        Lineage { above: vec![[Lineage::NONE; 2]; bound], levels: vec![0; bound], ..Lineage::default() };
     for FoundItem { code, level, above, .. } in &found {
         lineage.levels[*code as usize] = *level;
-        let Some(above) = above else { continue };
-        let of_above = *by_digest.get(above).ok_or(LOST)?;
-        lineage.above[*code as usize] = of_above;
-        lineage.inner.insert(of_above, *above);
+        for (place, above) in above.iter().enumerate().filter(|(_, above)| **above != Digest::default()) {
+            let of_above = *by_digest.get(above).ok_or(LOST)?;
+            lineage.above[*code as usize][place] = of_above;
+            lineage.inner.insert(of_above, *above);
+        }
     }
-    let left = bound * (size_of::<u32>() + 1) + lineage.inner.len() * 32;
+    let left = bound * (size_of::<[u32; 2]>() + 2) + lineage.inner.len() * 32;
     control.release_memory((bound * BYTES).saturating_sub(left) as u64);
     Ok(lineage)
 }
@@ -92,16 +93,16 @@ fn nodes(
         let long = vocabulary.keys().key(ItemCode(code), *digest).long;
         let key = long.or_else(|| short.as_ref().map(ShortBytes::as_slice)).ok_or(LOST)?;
         let level = levels.level(key).and_then(|level| u8::try_from(level).ok()).ok_or(LOST)?;
-        if let Some(above) = levels.above(key) {
-            keys.push(above);
-            places.push(found.len());
+        for (place, above) in [levels.above(key), None].into_iter().enumerate() {
+            keys.extend(above);
+            places.extend(above.map(|_| (found.len(), place)));
         }
-        found.push(FoundItem { code, digest: *digest, level, above: None });
+        found.push(FoundItem { code, level, digest: *digest, above: [Digest::default(); 2] });
     }
     let mut above = Vec::with_capacity(keys.len());
     digester.bytes(kind, keys, &mut DigestBatch::default(), &mut above);
-    for (place, above) in places.into_iter().zip(above) {
-        found[place].above = Some(above);
+    for ((item, place), above) in places.into_iter().zip(above) {
+        found[item].above[place] = above;
     }
     Ok(found)
 }

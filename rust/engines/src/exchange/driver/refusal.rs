@@ -49,7 +49,7 @@ impl BeyondMemory {
 /// # Errors
 /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
 pub(crate) fn check_order(request: &SelectRequest, on: BeyondMemory) -> Result<()> {
-    if request.columns.levels.is_some() {
+    if request.columns.levels.is_some() && matches!(on, BeyondMemory::Disk) {
         let (refusal, [.., neither]) = on.words();
         let what = format!("{refusal} levels=, whose rounds need the items above each one in memory");
         return Err(Error::Incompatible { what, fix: neither });

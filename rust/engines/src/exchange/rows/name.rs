@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, Int8Array, RecordBatch};
 use arrow_schema::{ArrowError, Field, Schema};
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::contributions::{ItemCode, RowOrder};
+use dpsel_rows::contributions::{Contributions, ItemCode, RowOrder};
 use dpsel_rows::ingest::Columns;
 
 use super::batcher::{Batcher, read};
@@ -37,44 +37,57 @@ impl Name {
         released: ReleasedSet,
         left_out: ReleasedSet,
     ) -> Self {
-        // Longer than the name of any item column, so different from all of them.
-        let user = format!("user of {}", columns.items.join(" ")).into();
-        let columns = Columns { user, ..columns.clone() };
-        Self { columns, key, unnamed: released, left_out, waiting: Batcher::default() }
-    }
-
-    /// Whether an item is to be named, once if it is one of a list.
-    fn takes(&mut self, item: Digest) -> bool {
-        !self.left_out.contains(item) && self.unnamed.take(item)
+        Self { columns: columns.clone(), key, unnamed: released, left_out, waiting: Batcher::default() }
     }
 
     fn name(&mut self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
         if self.unnamed.is_empty() {
             return Ok(Vec::new());
         }
-        let of_one_user = batches.into_iter().map(|batch| self.with_user(&batch)).collect::<Result<_>>()?;
-        let Some(contributions) = read(of_one_user, &self.columns, &RowOrder::Any, &self.key)? else {
+        let Some(mut rows) = rows_of_one_user(batches, &self.columns, &self.key)? else {
             return Ok(Vec::new());
         };
-        let vocabulary = &contributions.vocabulary;
-        let all = vocabulary.digests_from(0..vocabulary.code_bound()).into_iter().enumerate();
-        let found: Vec<(usize, Digest)> = all.filter(|(_, item)| self.takes(*item)).collect();
-        if found.is_empty() {
-            return Ok(Vec::new());
+        if !self.left_out.is_empty() {
+            rows.remove(|item| self.left_out.contains(item), |_| false);
         }
-        let keys = found.iter().map(|(code, _)| vocabulary.key(ItemCode::from_index(*code)));
-        let items = vocabulary.schema().decode(keys, &self.key)?;
-        let digests: BinaryArray = found.iter().map(|(_, item)| Some(item.0.to_le_bytes())).collect();
-        Ok(vec![with_first_column(&items, DIGEST, Arc::new(digests)).map_err(|_| MISMATCH)?])
+        let named = named(&rows, |item| self.unnamed.take(item), &self.key)?;
+        // The driver knows the level of each node.
+        let columns: Vec<usize> = (0..=self.columns.items.len()).collect();
+        let named = named.project(&columns).map_err(|_| MISMATCH)?;
+        Ok(if named.num_rows() > 0 { vec![named] } else { vec![] })
     }
+}
 
-    /// The rows, all of the same user.
-    fn with_user(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+/// Read the items of some rows, as if all were of one user; `None` if there are no batches.
+pub(crate) fn rows_of_one_user(
+    batches: Vec<RecordBatch>,
+    columns: &Columns,
+    key: &ReleaseKey,
+) -> Result<Option<Contributions>> {
+    // Longer than the name of any item column, so different from all of them.
+    let user = format!("user of {}", columns.items.join(" "));
+    let with_user = |batch: RecordBatch| {
         let users: ArrayRef = Arc::new(Int8Array::from(vec![0; batch.num_rows()]));
-        // One column stands in for the users.
-        let name = self.columns.user.names().first().ok_or(MISMATCH)?;
-        with_first_column(batch, name, users).map_err(|_| MISMATCH)
-    }
+        with_first_column(&batch, &user, users).map_err(|_| MISMATCH)
+    };
+    let batches = batches.into_iter().map(with_user).collect::<Result<_>>()?;
+    read(batches, &Columns { user: user.clone().into(), ..columns.clone() }, &RowOrder::Any, key)
+}
+
+/// The wanted items of rows of one user: a column of digests, and their columns.
+pub(crate) fn named(
+    rows: &Contributions,
+    mut is_wanted: impl FnMut(Digest) -> bool,
+    key: &ReleaseKey,
+) -> Result<RecordBatch> {
+    let digests = rows.vocabulary.digests();
+    let all = rows.items_by_user().flatten().map(|item| ItemCode(*item));
+    let found: Vec<(ItemCode, Digest)> =
+        all.map(|item| (item, digests.get(item))).filter(|(_, digest)| is_wanted(*digest)).collect();
+    let keys = found.iter().map(|(item, _)| rows.vocabulary.key(*item));
+    let items = rows.vocabulary.schema().decode(keys, key)?;
+    let digests: BinaryArray = found.iter().map(|(_, item)| Some(item.0.to_le_bytes())).collect();
+    with_first_column(&items, DIGEST, Arc::new(digests)).map_err(|_| MISMATCH)
 }
 
 fn with_first_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> Result<RecordBatch, ArrowError> {

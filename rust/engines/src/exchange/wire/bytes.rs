@@ -1,5 +1,6 @@
 //! Integers and digests as bytes, little-endian.
 
+use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
@@ -61,4 +62,16 @@ pub(crate) fn take_digest(rest: &mut &[u8]) -> Result<Digest> {
     let (word, tail) = rest.split_first_chunk().ok_or(CORRUPT)?;
     *rest = tail;
     Ok(Digest(u128::from_le_bytes(*word)))
+}
+
+/// Append digests that may be there: their number plus one, or 0 if there are none; and these.
+pub(crate) fn push_digests(items: Option<&[Digest]>, out: &mut Vec<u8>) {
+    out.extend(items.map_or(0, |items| codes(items.len() + 1)).to_le_bytes());
+    items.into_iter().flatten().for_each(|item| push_digest(*item, out));
+}
+
+/// Take what [`push_digests`] wrote off the front.
+pub(crate) fn take_digests(rest: &mut &[u8]) -> Result<Option<Vec<Digest>>> {
+    let number = take_u32(rest)?.checked_sub(1);
+    number.map(|number| (0..number).map(|_| take_digest(rest)).collect()).transpose()
 }
