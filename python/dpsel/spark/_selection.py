@@ -113,7 +113,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     """
     columns = named_columns(user, item)
     lists = public_lists(
-        checked_list("exclude", exclude, columns), checked_list("public_items", public_items, columns)
+        checked_list("exclude", exclude, columns),
+        checked_list("public_items", public_items, columns),
+        levels=levels,
     )
     request = request_of_selection(
         privacy,
