@@ -3,8 +3,9 @@
 use dpsel_core::rounds::{BlockRound, PackBlock, Released, SharedTable, UserBlock};
 use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
+use dpsel_exact::random::bytes::{push_digests, take_digests};
 
-use crate::exchange::wire::{BucketedValues, Decisions, PartContents, TO_DRIVER, push_digests, take_digests};
+use crate::exchange::wire::{BucketedValues, Decisions, PartContents, TO_DRIVER};
 
 /// A round, and what it released of items that one user alone holds.
 #[derive(Debug)]

@@ -1,15 +1,16 @@
 //! The columns of released items, on the driver: from their digests, or from the results of the naming tasks.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
 use dpsel_core::task::PublicLists;
 use dpsel_exact::random::{Digest, Digester, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::read_items;
 use dpsel_rows::ingest::{self, Columns, ItemSchema};
 
-use crate::exchange::rows::{DIGEST, named, rows_of_one_user};
+use crate::exchange::rows::{DIGEST, one_thread};
 use crate::exchange::wire::ByDigest;
 
 const MISMATCH: Error = Error::Internal("named items do not fit together");
@@ -34,10 +35,8 @@ pub(super) fn nodes_of(
     key: &ReleaseKey,
 ) -> Result<(Vec<Digest>, RecordBatch)> {
     let (_, items) = put_together(found, schema)?;
-    let rows = rows_of_one_user(vec![items], columns, key)?.ok_or(MISMATCH)?;
-    let mut nodes = named(&rows, |node| !lists.have(node), key)?;
-    let digests = digests_of(&nodes.remove_column(0))?;
-    Ok((digests, nodes))
+    let rows = read_items(vec![items], columns, key, &one_thread())?.ok_or(MISMATCH)?;
+    rows.named(|node| !lists.have(node), key)
 }
 
 /// The columns of these items, in their order. `named` holds the results of all naming tasks. It is used where digests do
@@ -90,18 +89,15 @@ pub(super) fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result
     let mut digests = Vec::new();
     let mut items = vec![RecordBatch::new_empty(schema.clone())];
     for batch in named {
-        digests.append(&mut digests_of(batch.column_by_name(DIGEST).ok_or(MISMATCH)?)?);
+        let column = batch.column_by_name(DIGEST).and_then(|column| column.as_binary_opt::<i32>());
+        for digest in column.ok_or(MISMATCH)? {
+            let digest = digest.and_then(|bytes| bytes.try_into().ok()).ok_or(MISMATCH)?;
+            digests.push(Digest(u128::from_le_bytes(digest)));
+        }
         let columns = batch.columns()[1..].to_vec();
         items.push(RecordBatch::try_new(schema.clone(), columns).map_err(|_| MISMATCH)?);
     }
     Ok((digests, arrow_select::concat::concat_batches(&schema, &items).map_err(|_| MISMATCH)?))
-}
-
-/// The digests of a column.
-fn digests_of(column: &ArrayRef) -> Result<Vec<Digest>> {
-    let digest = |bytes: Option<&[u8]>| bytes?.try_into().ok().map(u128::from_le_bytes).map(Digest);
-    let column = column.as_binary_opt::<i32>().ok_or(MISMATCH)?;
-    column.iter().map(digest).collect::<Option<_>>().ok_or(MISMATCH)
 }
 
 /// The error for two reads of the table that do not fit together.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use dpsel_core::task::{
-    self, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest, after_a_look,
-    sizes_of_a_look,
+    self, BeyondMemory, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest,
+    after_a_look, check_order, sizes_of_a_look,
 };
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
@@ -15,7 +15,6 @@ use dpsel_rows::ingest::{self, ItemSchema};
 
 use super::job::ExchangeJob;
 use super::names::{are_looked_up, changed, in_order, items_of, nodes_of, put_together};
-use super::refusal::{BeyondMemory, check_order};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
 

@@ -5,10 +5,10 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{Contributions, ItemCode, RowOrder};
+use dpsel_rows::contributions::{Contributions, ItemCode, RowOrder, read_batches};
 use dpsel_rows::ingest::Columns;
 
-use super::batcher::{Batcher, read};
+use super::batcher::{Batcher, one_thread};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     BucketedValues, Buckets, Dictionaries, Packer, ReleasedSet, VALUE_BYTES, pack_user_counts,
@@ -41,7 +41,8 @@ impl Encode {
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
-        let Some(mut contributions) = read(batches, &self.columns, &self.rows, &self.key)? else {
+        let read = read_batches(batches, &self.columns, &self.rows, &self.key, &one_thread())?;
+        let Some(mut contributions) = read else {
             return Ok(Vec::new());
         };
         if !self.left_out.is_empty() {

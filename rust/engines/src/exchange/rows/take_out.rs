@@ -18,12 +18,14 @@ pub struct TakeOut {
 
 impl TakeOut {
     /// A packed value without the items; `None` if nothing is left.
-    fn rest_of(&self, packed: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn rest_of(&self, value: &[u8]) -> Result<Option<Vec<u8>>> {
         let mut items = Vec::new();
-        let mut users = PackedUsers::unpack(packed, &self.dictionaries, &mut items)?;
+        let mut users = PackedUsers::unpack(value, &self.dictionaries, &mut items)?;
         let is_out: Vec<bool> = items.iter().map(|item| self.items.contains(*item)).collect();
         let mut lines = users.lines();
-        lines.iter_mut().for_each(|lines| lines.remove(is_out.clone()));
+        if let Some(lines) = &mut lines {
+            lines.remove(is_out.clone());
+        }
         let digest = |place: u32| items[place as usize];
         let mut packer = Packer::new((digest, lines.as_ref()), items.len(), &self.dictionaries);
         let mut left = Vec::new();
@@ -44,7 +46,9 @@ impl Stage for TakeOut {
         let mut made = BucketedValues::default();
         for (bucket, packed) in bucketed_values(&batch)? {
             let rest = if bucket < 0 { Some(packed.to_vec()) } else { self.rest_of(packed)? };
-            rest.into_iter().for_each(|rest| made.push(bucket, rest));
+            if let Some(rest) = rest {
+                made.push(bucket, rest);
+            }
         }
         made.into_batches()
     }

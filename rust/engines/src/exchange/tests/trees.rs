@@ -69,7 +69,9 @@ fn hashes_that_items_share_change_nothing() {
     let users = engine.frequent(1);
     items.retain(|item| users.at_most(*item) == 1 && item.0 % 3 > 0);
     assert!(items.len() > 30, "{}", items.len());
-    items.iter().for_each(|item| push_frequent(item_hash(*item), 2, &mut more_counts));
+    for item in &items {
+        push_frequent(item_hash(*item), 2, &mut more_counts);
+    }
     let sorted = |engine: &Engine<'_>| {
         let decided = engine.steered();
         let mut decided: Vec<_> = Decisions::each(&decided).unwrap().collect();

@@ -13,9 +13,9 @@ use dpsel_rows::contributions::{
     ContributionsBuilder, ItemCode, KeyStore, Lineage, Payload, UserCode, Worker,
 };
 
-use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
 use super::user_lists::Listed;
+use dpsel_exact::random::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();

@@ -7,16 +7,15 @@
 //! recurs.
 //!
 //! Layout, all little-endian: the number of items (`u32`); then either 0 and the digests, or the tag, the start of the
-//! keystream (16 bytes) and the masked numbers (8 bytes each). Where items stand above others, 255 and the digests, then
-//! for each item four times its level plus the number of items directly above it, and how many places before it each of
-//! these has, as integers of variable length.
+//! keystream (16 bytes) and the masked numbers (8 bytes each). Where items stand above others, 255, the digests and
+//! which stand above which.
 
 use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
 use dpsel_rows::contributions::Lineage;
 
-use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
+use dpsel_exact::random::bytes::{CORRUPT, push_digest, take_digest, take_u32};
 
 /// The tag before digests; no kind of key has it.
 pub(super) const DIGESTS: u8 = 0;
@@ -54,8 +53,10 @@ impl Dictionaries {
         let numbers = if lines.is_some() { None } else { self.numbers(items) };
         let Some((tag, mut numbers)) = numbers else {
             packed.push(lines.map_or(DIGESTS, |_| LINES));
-            items.iter().for_each(|item| push_digest(*item, packed));
-            return lines.into_iter().for_each(|lines| push_lines(lines, packed));
+            for item in items {
+                push_digest(*item, packed);
+            }
+            return lines.into_iter().for_each(|lines| lines.pack(packed));
         };
         let mut hasher = blake3::Hasher::new_keyed(&self.start_key);
         hasher.update(&[tag]);
@@ -81,7 +82,7 @@ impl Dictionaries {
         *rest = tail;
         if [DIGESTS, LINES].contains(tag) {
             (0..len).try_for_each(|_| take_digest(rest).map(|item| items.push(item)))?;
-            return (*tag == LINES).then(|| take_lines(len, rest)).transpose();
+            return (*tag == LINES).then(|| Lineage::take(len, rest)).transpose();
         }
         let Digest(start) = take_digest(rest)?;
         let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(WORD)).ok_or(CORRUPT)?;
@@ -123,33 +124,6 @@ impl Dictionaries {
             }
         }
     }
-}
-
-fn push_lines(lines: &Lineage, packed: &mut Vec<u8>) {
-    for item in 0..codes(lines.codes()) {
-        push_integer(u64::from(lines.level(item)) << 2 | lines.above(item).count() as u64, packed);
-        lines.above(item).for_each(|above| push_integer((item - above).into(), packed));
-    }
-}
-
-/// Read what [`push_lines`] wrote of so many items.
-fn take_lines(items: u32, rest: &mut &[u8]) -> Result<Lineage> {
-    let mut lines = Lineage::default();
-    for item in 0..items {
-        let both = take_integer(rest)?;
-        let level = u8::try_from(both >> 2).map_err(|_| CORRUPT)?;
-        let mut above = Vec::new();
-        for _ in 0..both & 3 {
-            let before = u32::try_from(take_integer(rest)?).map_err(|_| CORRUPT)?;
-            let place = item.checked_sub(before).filter(|place| *place < item).ok_or(CORRUPT)?;
-            if lines.level(place) >= level {
-                return Err(CORRUPT);
-            }
-            above.push(place);
-        }
-        lines.push(level, above);
-    }
-    Ok(lines)
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@
 mod batches;
 mod bloom;
 mod buckets;
-mod bytes;
 mod candidate_lists;
 mod contributions;
 mod decisions;
@@ -20,9 +19,8 @@ mod user_counts;
 mod user_lists;
 mod weights;
 
-pub(crate) use batches::{BucketedValues, bucketed_batch, bucketed_values, packed_batch};
+pub(crate) use batches::{BucketedValues, VALUE_BYTES, bucketed_batch, bucketed_values, packed_batch};
 pub(crate) use buckets::{BucketRuns, Buckets, TO_DRIVER};
-pub(crate) use bytes::{VALUE_BYTES, push_digests, take_digests};
 pub(crate) use candidate_lists::{push_dictionary, take_dictionary};
 pub(crate) use contributions::{PackedUsers, Packer, unpack};
 pub use decisions::Decisions;

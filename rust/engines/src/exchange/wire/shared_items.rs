@@ -14,7 +14,7 @@ use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::index;
 use dpsel_exact::random::Digest;
 
-use super::bytes::{CORRUPT, push_digests, push_integer, take_digests, take_integer};
+use dpsel_exact::random::bytes::{CORRUPT, push_digests, push_integer, take_digests, take_integer};
 
 /// What a part has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
