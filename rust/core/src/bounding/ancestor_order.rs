@@ -16,7 +16,7 @@ struct Placed {
     first_below: u128,
 }
 
-/// The buffer of one thread that brings items into this order.
+/// The buffer that brings items of a user into this order.
 #[derive(Debug, Default)]
 pub(super) struct ClosedOrder(Vec<Placed>);
 

@@ -31,6 +31,7 @@ mod utf8;
 
 pub use encode::{Codes, OwnCodes, Sink};
 pub use files::{FolderValues, RowFilter, WholeFile, csv_field};
+pub(crate) use items::with_rows;
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub use layout::ColumnLayout;
 pub use names::{Columns, LEVEL_COLUMN, LONGEST_NGRAM, Levels, MOST_LEVELS, NGrams, Unit, UserColumns};

@@ -97,11 +97,8 @@ impl BlockWriter<'_> {
         let WriterBuffers { bucket, slots, filling, packed } = buffers;
         self.slots_of(&bucket.items, slots)?;
         bucket.each_user(|items, user, places, keyed| {
-            let slot = |place: &u32| match slots[*place as usize] {
-                RARE => Err(items[*place as usize]),
-                slot => Ok(slot),
-            };
-            filling.add((items, user, places), slot, keyed);
+            let slot = |place: u32| Some(slots[place as usize]).filter(|slot| *slot != RARE);
+            filling.add((items, user, places), slot, keyed)?;
             if filling.is_full(self.rows, SHARED_IN_ROW) { self.write(filling, packed) } else { Ok(()) }
         })
     }

@@ -3,37 +3,52 @@
 
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
-use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::RowOrder;
 
-use super::encode::Packing;
-use super::gather::unpacked;
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{BucketedValues, Buckets, ReleasedSet, bucketed_values};
+use crate::exchange::wire::{
+    BucketedValues, Dictionaries, PackedUsers, Packer, ReleasedSet, bucketed_values,
+};
 
-/// The stage that takes items out of packed contributions.
+/// The stage that takes items out of packed contributions. With an item all items above it are among these.
 #[derive(Debug)]
 pub struct TakeOut {
-    pub(crate) key: ReleaseKey,
+    pub(crate) dictionaries: Dictionaries,
     pub(crate) items: ReleasedSet,
+}
+
+impl TakeOut {
+    /// A packed value without the items; `None` if nothing is left.
+    fn rest_of(&self, value: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut items = Vec::new();
+        let mut users = PackedUsers::unpack(value, &self.dictionaries, &mut items)?;
+        let is_out: Vec<bool> = items.iter().map(|item| self.items.contains(*item)).collect();
+        let mut lines = users.lines();
+        if let Some(lines) = &mut lines {
+            lines.remove(is_out.clone());
+        }
+        let digest = |place: u32| items[place as usize];
+        let mut packer = Packer::new((digest, lines.as_ref()), items.len(), &self.dictionaries);
+        let mut left = Vec::new();
+        users.each(|user, places| {
+            left.clear();
+            left.extend(places.iter().filter(|place| !is_out[**place as usize]));
+            if !left.is_empty() {
+                packer.add_user(user, &left);
+            }
+            Ok(())
+        })?;
+        Ok(packer.take())
+    }
 }
 
 impl Stage for TakeOut {
     fn push(&mut self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut made = BucketedValues::default();
         for (bucket, packed) in bucketed_values(&batch)? {
-            if bucket < 0 {
-                made.push(bucket, packed.to_vec());
-                continue;
+            let rest = if bucket < 0 { Some(packed.to_vec()) } else { self.rest_of(packed)? };
+            if let Some(rest) = rest {
+                made.push(bucket, rest);
             }
-            let mut users = unpacked(packed, &self.key, &RowOrder::Any)?;
-            users.retain(|item| !self.items.contains(item));
-            // The value stays in its bucket, whatever number that has among others.
-            let packing = Packing::new(&users, &self.key, Buckets::new(1)?);
-            packing.pack(0..packing.users(), |_, packed| {
-                made.push(bucket, packed);
-                Ok(())
-            })?;
         }
         made.into_batches()
     }

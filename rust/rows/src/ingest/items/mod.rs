@@ -11,7 +11,7 @@ mod value_order;
 
 pub use codes::{Code, ItemCode, Side, UserCode};
 pub(super) use composite::{encode as encode_composite, push_component};
-pub(super) use key_columns::with_rows;
+pub(crate) use key_columns::with_rows;
 pub use keys::{Key, KeyStore, Payload};
 pub use schema::ItemSchema;
 pub use value_order::sorted;
