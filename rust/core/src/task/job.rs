@@ -35,6 +35,12 @@ impl JobSpec {
         Self { columns, bound, calibration, with_weights: false, min_users: 1 }
     }
 
+    /// Whether all items above released ones are released, too. In rounds of scores these may have no noisy weight to be shown.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        self.columns.levels.is_some() || self.calibration.descent && !self.with_weights
+    }
+
     /// The n-grams that are items, if those inside one stand above it.
     #[must_use]
     pub fn lines_of_ngrams(&self) -> Option<NGrams> {

@@ -123,8 +123,7 @@ impl<'e> Held<'e> for MemoryRows<'e> {
         let bounded = BoundedContributions::new(contributions, job.kept()?, key, control)?;
         let publication = (job.with_weights, Lowered::to(job.min_users));
         let (items, keys) = run_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
-        // What stands above a released item may have no noisy weight to be shown.
-        let items = with_those_above(items, keys.lineage().filter(|_| !job.with_weights));
+        let items = with_those_above(items, keys.lineage().filter(|_| job.closes()));
         let each = |released: Released| (released.digest, (released.item, released.weight));
         let (digests, (codes, numbers)) = items.into_iter().map(each).unzip();
         Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))

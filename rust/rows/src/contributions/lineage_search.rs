@@ -51,6 +51,14 @@ struct FoundItem {
 }
 
 impl Contributions {
+    /// Find the items above each, where items are the nodes of a tree.
+    ///
+    /// # Errors
+    /// As [`Contributions::find_parts`].
+    pub fn find_nodes(&mut self, key: &ReleaseKey, control: &Control) -> Result<()> {
+        self.vocabulary.find_lineage(key, control)
+    }
+
     /// Find the items above each, where items are n-grams: those inside it. An item that nobody holds, since its rows were
     /// taken out, stands above none.
     ///

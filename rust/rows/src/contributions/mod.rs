@@ -38,7 +38,7 @@ mod vocabulary;
 pub use builder::{ContributionsBuilder, Worker};
 pub use keys::Keys;
 pub use lineage::Lineage;
-pub use nameable::read_items;
+pub use nameable::{read_closed, read_items};
 pub use order::{ItemOrder, RowOrder};
 pub use pieces::{Piece, Start};
 pub use read::{read, read_batches, read_in_order, row_order};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int8Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use dpsel_exact::Result;
 use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
 
 use super::{Contributions, RowOrder, read_batches};
-use crate::ingest::{Columns, ItemCode, with_rows};
+use crate::ingest::{Columns, ItemCode, with_parts, with_rows};
 use crate::runtime::Control;
 
 /// Read the items of some rows, which need no user column, as if all were of one user. In a tree the nodes above these are
@@ -34,6 +34,24 @@ pub fn read_items(
     let batches = batches.into_iter().map(with_user).collect::<Result<Vec<_>>>()?;
     let columns = Columns { user: user.clone().into(), ..columns.clone() };
     read_batches(batches, &columns, &RowOrder::Any, key, control)
+}
+
+/// These items, named by their columns, with all items above them.
+///
+/// # Errors
+/// As [`super::read`].
+pub fn read_closed(
+    mut items: RecordBatch,
+    columns: &Columns,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Contributions> {
+    const NOTHING: Error = Error::Internal("one batch was read as none");
+    let mut columns = columns.clone();
+    if let Some(ngrams) = columns.ngrams.take() {
+        items = with_parts(&items, ngrams)?;
+    }
+    read_items(vec![items], &columns, key, control)?.ok_or(NOTHING)
 }
 
 impl Contributions {

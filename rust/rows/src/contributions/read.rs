@@ -42,7 +42,7 @@ pub fn read_in_order(
     let builder = ContributionsBuilder::for_rows(source.known_rows(), key, control);
     source.deliver(key, control, || builder.worker())?;
     let mut contributions = builder.finish(schema, order)?;
-    contributions.vocabulary.find_lineage(key, control)?;
+    contributions.find_nodes(key, control)?;
     Ok(contributions)
 }
 

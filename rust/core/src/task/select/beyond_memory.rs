@@ -51,19 +51,7 @@ impl BeyondMemory {
 /// # Errors
 /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
 pub fn check_order(request: &SelectRequest, on: BeyondMemory) -> Result<()> {
-    if request.columns.levels.is_some() && matches!(on, BeyondMemory::Disk) {
-        let (refusal, [.., neither]) = on.words();
-        let what = format!("{refusal} levels=, whose rounds need the items above each one in memory");
-        return Err(Error::Incompatible { what, fix: neither });
-    }
     let possible = Possible::of(request)?;
-    if possible.each().any(|possible| possible.calibration.descent) {
-        let (refusal, [.., neither]) = on.words();
-        let what = format!(
-            "{refusal} ngrams= of several lengths with Steered, whose rounds need the parts of each one in memory"
-        );
-        return Err(Error::Incompatible { what, fix: neither });
-    }
     match possible.each().find(|possible| !runs_in_pieces(&possible.calibration)) {
         Some(possible) => Err(refused(request, &possible.request, &possible.calibration, on)),
         None => Ok(()),

@@ -80,7 +80,7 @@ impl ExchangeJob {
     /// A number of buckets out of range.
     pub fn encode(&self, buckets: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
         let (columns, buckets) = (self.spec.columns.clone(), Buckets::new(buckets)?);
-        let kept = (self.rows(), left_out);
+        let kept = (self.rows(), left_out, self.spec.lines_of_ngrams());
         Ok(Encode::new(columns, self.key.clone(), buckets, with_user_counts, kept))
     }
 

@@ -7,7 +7,7 @@ use arrow_select::take::take_record_batch;
 use dpsel_core::task::PublicLists;
 use dpsel_exact::random::{Digest, Digester, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::contributions::read_items;
+use dpsel_rows::contributions::read_closed;
 use dpsel_rows::ingest::{self, Columns, ItemSchema};
 
 use crate::exchange::rows::{DIGEST, one_thread};
@@ -24,7 +24,7 @@ pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> 
     Ok(ingest::item_schema(schema, columns)?.integer_kind().is_none())
 }
 
-/// The nodes of a tree that naming tasks found, and all nodes above them, without those of a list.
+/// The items that naming tasks found, and all items above them, without those of a list.
 ///
 /// # Errors
 /// [`Error::Internal`] for columns that are none of the table's.
@@ -35,8 +35,7 @@ pub(super) fn nodes_of(
     key: &ReleaseKey,
 ) -> Result<(Vec<Digest>, RecordBatch)> {
     let (_, items) = put_together(found, schema)?;
-    let rows = read_items(vec![items], columns, key, &one_thread())?.ok_or(MISMATCH)?;
-    rows.named(|node| !lists.have(node), key)
+    read_closed(items, columns, key, &one_thread())?.named(|item| !lists.have(item), key)
 }
 
 /// The columns of these items, in their order. `named` holds the results of all naming tasks. It is used where digests do

@@ -116,8 +116,8 @@ impl Steering {
         let lines = self.lines.iter().map(|(item, above)| Ok((slot(*item)?, slot(Digest(*above))?)));
         let lines = SharedLines::new(digests.len(), lines.collect::<Result<_>>()?);
         wipe(&mut self.lines);
-        let mut shared =
-            SharedTable::new(digests.len(), (1, 0)).with_lines(Some(lines).filter(|_| self.job.is_tree()));
+        let lines = Some(lines).filter(|_| self.job.spec().calibration.descent);
+        let mut shared = SharedTable::new(digests.len(), (1, 0)).with_lines(lines);
         sums.iter().enumerate().try_for_each(|(slot, (_, sum))| shared.add(slot, *sum))?;
         wipe(sums);
         *sums = Vec::new();

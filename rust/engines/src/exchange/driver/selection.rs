@@ -115,12 +115,12 @@ impl Selection {
         are_looked_up(&self.asked.request.columns, schema)
     }
 
-    /// The released items and, in a tree, all nodes above them. `named` has what naming tasks found of the former.
+    /// The released items and, where some stand above them, all of these. `named` has what naming tasks found of the former.
     ///
     /// # Errors
     /// As [`Selection::publish`].
     pub fn closed(&self, named: &[RecordBatch], released: &Packed, schema: &Schema) -> Result<Packed> {
-        if !self.job.is_tree() {
+        if !self.job.spec().closes() {
             return Ok(released.clone());
         }
         let digests: Vec<Digest> = Decisions::each(released.bytes())?.map(|(item, _)| item).collect();
@@ -147,7 +147,7 @@ impl Selection {
         self.asked.request.rest.is_some()
     }
 
-    /// The release: every decision needs its name, and every name its decision. In a tree the items are
+    /// The release: every decision needs its name, and every name its decision. Where some stand above others, the items are
     /// [closed](Selection::closed). `numbers` has the noisy numbers of users
     /// or rows of the items of both that have some, if they are counted, and `rest` what the stage
     /// [`ExchangeJob::count_rest`] sent.
@@ -164,7 +164,7 @@ impl Selection {
         let (digests, weights): (Vec<Digest>, Vec<i64>) = released.iter().unzip();
         let key = self.job.key();
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
-        let items = if self.job.is_tree() {
+        let items = if self.job.spec().closes() {
             in_order(&digests, self.nodes_of(named, &schema)?)?
         } else {
             items_of(&digests, named, &schema, key)?

@@ -67,6 +67,11 @@ impl BucketUsers {
         })
     }
 
+    /// All items.
+    pub(crate) fn placed(&self) -> PlacedItems<'_> {
+        PlacedItems { digests: &self.items, lineage: self.lineage.as_ref() }
+    }
+
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows.len()

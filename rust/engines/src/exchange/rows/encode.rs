@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
 use dpsel_rows::contributions::{Contributions, ItemCode, RowOrder, read_batches};
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::ingest::{Columns, NGrams};
 
 use super::batcher::{Batcher, one_thread};
 use crate::exchange::stage::Stage;
@@ -23,21 +23,23 @@ pub struct Encode {
     with_user_counts: bool,
     rows: RowOrder,
     left_out: ReleasedSet,
+    parts: Option<NGrams>,
     waiting: Batcher,
 }
 
 impl Encode {
     /// With `with_user_counts` the task also counts the users of its items. `rows` says which rows of a user and an item
-    /// are packed. Items are left out as if they had never been there.
+    /// are packed. Items are left out as if they had never been there. Where items are n-grams with those inside them above,
+    /// `parts` says which.
     pub(crate) fn new(
         columns: Columns,
         key: ReleaseKey,
         buckets: Buckets,
         with_user_counts: bool,
-        (rows, left_out): (RowOrder, ReleasedSet),
+        (rows, left_out, parts): (RowOrder, ReleasedSet, Option<NGrams>),
     ) -> Self {
         let waiting = Batcher::default();
-        Self { columns, key, buckets, with_user_counts, rows, left_out, waiting }
+        Self { columns, key, buckets, with_user_counts, rows, left_out, parts, waiting }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
@@ -47,6 +49,9 @@ impl Encode {
         };
         if !self.left_out.is_empty() {
             contributions.remove(|item| self.left_out.contains(item), |_| false);
+        }
+        if let Some(ngrams) = self.parts {
+            contributions.find_parts(ngrams, &self.key, &one_thread())?;
         }
         let mut packed = BucketedValues::default();
         let packing = Packing::new(&contributions, &self.key, self.buckets);

@@ -1,7 +1,9 @@
 //! Nodes of a tree: closed lists, limits by the nodes above each, and a closed answer, as in one process.
 
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 use dpsel_core::counting::Rest;
-use dpsel_rows::ingest::{Columns, Levels};
+use dpsel_rows::ingest::{Columns, Levels, NGrams, Unit};
+use std::sync::Arc;
 
 use super::options::{QUANTILE, counted, with_lists};
 use super::*;
@@ -21,6 +23,42 @@ fn tree(mechanism: &str, bound: u32) -> SelectRequest {
 fn of_nodes(request: SelectRequest) -> SelectRequest {
     let levels = Some(Levels::Separator("/".into()));
     SelectRequest { columns: Columns { levels, ..request.columns }, ..request }
+}
+
+/// Of n-grams of the words of paths.
+fn of_ngrams(request: SelectRequest, (min, max): (u8, u8)) -> SelectRequest {
+    let ngrams = Some(NGrams { min, max, unit: Unit::Words });
+    SelectRequest { columns: Columns { ngrams, ..request.columns }, ..request }
+}
+
+#[test]
+fn ngrams_make_the_local_release() {
+    let rows = more_rows();
+    for (n, mechanism) in MECHANISMS.into_iter().enumerate() {
+        for (bound, lengths, with_weights) in [(3, (1, 2), false), (9, (2, 4), false), (100, (1, 3), true)] {
+            let with_weights = with_weights && mechanism.contains("steered");
+            let asked = of_ngrams(request(mechanism, bound, with_weights), lengths);
+            let lists = with_lists(asked.clone(), words, [&[36, 22 + n as i64 % 2], &[120, 9, 20]]);
+            assert!(same(paths, &rows, &asked, 1 + n % 5) > 0, "{mechanism}");
+            assert!(same(paths, &rows, &lists, 2 + n % 3) > 0, "{mechanism}");
+            if !with_weights {
+                assert!(same(paths, &rows, &counted(lists, None), 2 + n % 3) > 0, "{mechanism}");
+            }
+        }
+    }
+}
+
+/// Items of a list: some are in paths, alone or with others.
+fn words(rows: &[(i64, i64)]) -> RecordBatch {
+    let word = |item: &i64| match item % 3 {
+        0 => format!("{}", item % 5),
+        1 => "part".to_owned(),
+        _ => format!("part {} part", item % 5),
+    };
+    let (users, items): (Vec<i64>, Vec<String>) = rows.iter().map(|(user, item)| (user, word(item))).unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("user", Arc::new(Int64Array::from(users))), ("item", Arc::new(StringArray::from(items)))];
+    RecordBatch::try_from_iter(columns).unwrap()
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod composite;
 mod inferred_types;
 mod key_columns;
 mod keys;
+mod parts;
 mod schema;
 mod value_order;
 
@@ -13,5 +14,6 @@ pub use codes::{Code, ItemCode, Side, UserCode};
 pub(super) use composite::{encode as encode_composite, push_component};
 pub(crate) use key_columns::with_rows;
 pub use keys::{Key, KeyStore, Payload};
+pub(crate) use parts::with_parts;
 pub use schema::ItemSchema;
 pub use value_order::sorted;
