@@ -114,7 +114,7 @@ def test_released_nodes_may_be_joined(column_frame, columns, monkeypatch, mechan
 @pytest.mark.parametrize("size", [1, 3])
 def test_sums_and_lines_come_to_the_driver_group_by_group(path_frame, paths, monkeypatch, size) -> None:
     monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
-    groups = lambda _session, _counts, tasks, _instead: [  # noqa: E731
+    groups = lambda _session, _counts, tasks, _instead, **_of_nodes: [  # noqa: E731
         range(first, min(first + size, tasks)) for first in range(0, tasks, size)
     ]
     monkeypatch.setattr(_dataflow, "groups", groups)

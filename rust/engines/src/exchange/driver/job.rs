@@ -70,7 +70,8 @@ impl ExchangeJob {
     }
 
     /// Whether items are the nodes of a tree.
-    pub(super) fn is_tree(&self) -> bool {
+    #[must_use]
+    pub fn is_tree(&self) -> bool {
         self.spec.columns.levels.is_some()
     }
 
