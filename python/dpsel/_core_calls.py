@@ -75,6 +75,9 @@ create_text: Final = _core.create_text
 series_plan: Final = _core.series_plan
 series_check: Final = _core.series_check
 series_release: Final = _core.series_release
+count_series_plan: Final = _core.count_series_plan
+count_series_check: Final = _core.count_series_check
+count_series_release: Final = _core.count_series_release
 series_items: Final = _core.series_items
 series_user_digests: Final = _core.series_user_digests
 #: Bytes under a key, with a label that must be the same when they are unsealed; and the digest under a key.
