@@ -20,7 +20,17 @@ if _ours := "MIMALLOC_PURGE_DELAY" not in os.environ:
     os.environ["MIMALLOC_PURGE_DELAY"] = "10"
 try:
     from dpsel import _core
-    from dpsel._core import Job, Members, Release, ReportText, RowMask, Source, __commit__, __version__
+    from dpsel._core import (
+        Job,
+        Members,
+        Release,
+        ReportText,
+        RowMask,
+        SeriesRelease,
+        Source,
+        __commit__,
+        __version__,
+    )
 finally:
     if _ours:
         del os.environ["MIMALLOC_PURGE_DELAY"]
@@ -42,6 +52,7 @@ __all__ = [
     "Release",
     "ReportText",
     "RowMask",
+    "SeriesRelease",
     "Source",
     "Task",
     "__commit__",

@@ -135,8 +135,8 @@ def add_common_commands(command: click.Group, kind: Kind) -> None:
     def forget(folder: Path, users: Items, **options: Any) -> None:
         """Delete what the series in FOLDER keeps of the users in USERS, which give nothing from then on.
 
-        USERS is a CSV file with a header line, which has the user columns of the series. A field stands for the
-        text, and for the number, day or time that it says.
+        USERS is a CSV file with a header line, which has the user columns of the series. A field stands for
+        the text, and for the number, day or time that it says.
         """
         series = opened(kind, folder, options)
         columns = list(series.status().user)
@@ -152,9 +152,9 @@ def add_common_commands(command: click.Group, kind: Kind) -> None:
     @booked_option
     @click.option("--forever", is_flag=True, help="Confirm it: nothing brings the state back.")
     def close(folder: Path, *, forever: bool, **options: Any) -> None:
-        """Destroy the state of the series in FOLDER, and with it all that is kept of users. What was released stays.
+        """Destroy the state of the series in FOLDER, and with it all that is kept of users.
 
-        No further release can be made. Nothing has to be closed after use.
+        What was released stays. No further release can be made. Nothing has to be closed after use.
         """
         if not forever:
             message = "no further release can be made after this; confirm it with --forever"

@@ -68,7 +68,6 @@ class CountSeries(FolderOfReleases):
     __slots__ = ()
 
     _has_counts = True
-    _differences = staticmethod(_counts.differences)
 
     @classmethod
     def create(

@@ -120,7 +120,7 @@ def half_width(header: Header, number: int) -> float:
     plan = json.loads(header.plan)
     unit = plan["decode"][0]
     spread = plan["sigma"] * math.hypot(*(part / unit for part in plan["decode"][:number]))
-    return _TWO_SIDED * spread + 0.5
+    return float(_TWO_SIDED * spread + 0.5)
 
 
 def differences(header: Header) -> list[str]:

@@ -70,7 +70,6 @@ class Series(FolderOfReleases):
     __slots__ = ()
 
     _has_counts = False
-    _differences = staticmethod(_mechanism.differences)
 
     @classmethod
     def create(

@@ -12,7 +12,7 @@ from dpsel.budget._series import follower
 from dpsel.exceptions import InvalidParameterError, SeriesError
 from dpsel.quoting import quoted
 from dpsel.release import CheckResult
-from dpsel.series import _mechanism
+from dpsel.series import _counts, _mechanism
 from dpsel.series._creation import started
 from dpsel.series._files import Files
 from dpsel.series._keys import Key, key_of
@@ -21,7 +21,7 @@ from dpsel.series._results import SeriesStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from dpsel.accounting import Privacy
     from dpsel.budget import Ledger
@@ -40,8 +40,6 @@ class FolderOfReleases:
 
     #: Whether its releases are numbers.
     _has_counts: ClassVar[bool]
-    #: Returns whatever is not as a header promises.
-    _differences: ClassVar[Callable[[Header], list[str]]]
 
     def __init__(self, files: Files, key: Key, follow: Follow | None) -> None:
         """Keep where the series is; `create` and `open` make one."""
@@ -138,7 +136,7 @@ class FolderOfReleases:
             SeriesError: As for every call, if a file is missing or was changed.
         """
         with self._entered() as folder:
-            differences = self._differences(folder.header)
+            differences = (_counts if self._has_counts else _mechanism).differences(folder.header)
         if differences:
             return CheckResult(ok=False, reason="\n".join(differences), differences=tuple(differences))
         return CheckResult(ok=True, reason="everything in it follows from what it promises")
