@@ -59,7 +59,7 @@ def refuted(likely: np.ndarray, rare: np.ndarray, limit: float) -> float:
     return math.log((above - DELTA) / below)
 
 
-@pytest.mark.long(reason="an audit of 80,000 users")
+@pytest.mark.long("an audit of 80,000 users")
 @pytest.mark.parametrize(("window", "each", "of_one"), [(1, 3, False), (3, 3, False), (1, 1, True)])
 def test_an_audit_comes_near_the_claim_and_does_not_pass_it(window, each, of_one) -> None:
     releases = each

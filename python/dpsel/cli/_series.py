@@ -80,7 +80,8 @@ def show_release(
     target = target_of(options["output"], options["output_format"])
     if target is None:
         require_stdout()
-    read = {"--key": options["key"], "--ledger": options["ledger"], "--database": options["database"]}
+    read = {f"--{name}": options[name] for name in ("key", "ledger", "database")}
+    read["--items"] = None if named is None else named.path
     refuse_same_file({"--output": target}, paths, read)
     series = opened(kind, folder, options)
     status = series.status()

@@ -6,7 +6,7 @@ use dpsel_rows::runtime::Control;
 
 /// What a state knows of columns: their names and their types, which this release may widen.
 #[derive(Debug)]
-pub(super) struct Types<'a> {
+pub(super) struct Known<'a> {
     /// The number of releases so far.
     pub(super) release: u32,
     pub(super) columns: &'a mut String,
@@ -32,7 +32,7 @@ pub(super) fn refuse_another(made: u32, releases: u32) -> Result<()> {
 /// # Errors
 /// [`Error::Incompatible`] for other columns; [`Error::Schema`] for other types; those of the source.
 pub(super) fn open(
-    known: Types<'_>,
+    known: &mut Known<'_>,
     source: Source,
     columns: &Columns,
     control: &Control,

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
 use super::arrivals::arrive;
-use super::opening::{Types, open, refuse_another};
+use super::opening::{Known, open, refuse_another};
 use super::plan::SeriesPlan;
 use super::state::{Item, State, Status};
 use super::steering::Course;
@@ -53,8 +53,8 @@ pub fn release(
     let state = state.map(|bytes| State::from_bytes(bytes, plan, keys.secret)).transpose()?;
     let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
     refuse_another(state.release, plan.asked.releases)?;
-    let types = Types { release: state.release, columns: &mut state.columns, types: &mut state.types };
-    let source = open(types, source, columns, control)?;
+    let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
+    let source = open(&mut known, source, columns, control)?;
     let schema = ColumnLayout::from_text(&state.types, columns)?;
     let order = contributions::RowOrder::Any;
     let rows = contributions::read_in_order(source, &order, keys.secret, control)?;

@@ -66,21 +66,21 @@ impl CountsPlan {
         let sigma = div_up(norm.hi(), mul_down(mu, 1.0 - 0.5_f64.powi(46)));
         let plan = Self { sigma, ..self.clone() };
         if !(mu > 0.0 && sigma > 0.0 && sigma < LARGEST) {
-            return Err(plan.none());
+            return Err(none());
         }
         let found = plan.bounds();
         if !plan.holds(found, reserve) && plan.slack() <= reserve {
-            return Err(plan.none());
+            return Err(none());
         }
         Ok(Self { certificate: CountsCertificate { reserve, ..found }, ..plan })
     }
+}
 
-    /// The error where no noise keeps the guarantee.
-    fn none(&self) -> Error {
-        Error::Calibration {
-            what: "numbers of a series with noise of a standard deviation below 2^28 = 268,435,456".into(),
-            fix: "raise epsilon, rho or delta, or lower max_items_per_user or max_releases_per_item",
-        }
+/// The error where no noise keeps the guarantee.
+fn none() -> Error {
+    Error::Calibration {
+        what: "numbers of a series with noise of a standard deviation below 2^28 = 268,435,456".into(),
+        fix: "raise epsilon, rho or delta, or lower max_items_per_user or max_releases_per_item",
     }
 }
 

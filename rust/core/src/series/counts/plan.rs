@@ -92,7 +92,8 @@ impl CountsAsked {
         }
         if self.unit == CountsUnit::UserRelease && self.max_releases_per_item != 1 {
             return Err(Error::Incompatible {
-                what: "max_releases_per_item= has no meaning where each release of a user is protected alone".into(),
+                what: "max_releases_per_item= has no meaning where each release of a user is protected alone"
+                    .into(),
                 fix: "leave it out, or take the unit 'user'",
             });
         }
@@ -212,7 +213,8 @@ impl CountsPlan {
     /// Upper bound of the total variation to exact noise: of all items in which a user may count, in all releases.
     pub(super) fn slack(&self) -> f64 {
         // Counting in an item takes a square unit at least.
-        let most = Interval::integer(self.norm_of_item().cast_signed()) / Interval::integer(UNIT.into()).square();
+        let most =
+            Interval::integer(self.norm_of_item().cast_signed()) / Interval::integer(UNIT.into()).square();
         let values = mul_up(most.hi(), self.asked.releases.into());
         mul_up(value_slack(self.sigma, self.asked.max_items_per_user), values)
     }

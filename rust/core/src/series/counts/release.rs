@@ -13,7 +13,7 @@ use super::plan::{CountsPlan, CountsUnit};
 use super::state::{CountedItem, CountsState};
 use crate::bounding::Priorities;
 use crate::release::{Beside, Numbers, publish_columns};
-use crate::series::opening::{Types, open, refuse_another};
+use crate::series::opening::{Known, open, refuse_another};
 use crate::series::release::{ReleaseRemains, SeriesKeys};
 use crate::series::walk::ReleaseNoise;
 
@@ -43,8 +43,8 @@ pub fn release_counts(
     let state = state.map(|bytes| CountsState::from_bytes(bytes, plan, keys.secret)).transpose()?;
     let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
     refuse_another(state.release, plan.asked.releases)?;
-    let types = Types { release: state.release, columns: &mut state.columns, types: &mut state.types };
-    let source = open(types, source, columns, control)?;
+    let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
+    let source = open(&mut known, source, columns, control)?;
     let mut layout = ColumnLayout::from_text(&state.types, columns)?;
     if let Some(list) = named {
         layout = list.complete(layout, columns)?;
@@ -141,7 +141,9 @@ impl Counting<'_> {
         let (mut held, mut keyed) = (Vec::new(), CodedWords::default());
         for (user, digest) in rows.users.iter().enumerate() {
             held.clear();
-            held.extend(rows.items_of(user).iter().map(|code| places[*code as usize]).filter(|at| *at != NONE));
+            held.extend(
+                rows.items_of(user).iter().map(|code| places[*code as usize]).filter(|at| *at != NONE),
+            );
             if held.is_empty() || forgotten.binary_search(digest).is_ok() {
                 continue;
             }

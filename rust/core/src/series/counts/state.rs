@@ -137,7 +137,9 @@ fn push_account(account: &CountAccount, out: &mut Vec<u8>) {
     for (item, releases) in items {
         push_integer(*item, out);
         push_integer(releases.len() as u64, out);
-        releases.iter().for_each(|release| push_integer(*release, out));
+        for release in releases {
+            push_integer(*release, out);
+        }
     }
 }
 
@@ -152,7 +154,8 @@ fn read_account(
         let place = read.integer(places.checked_sub(1).ok_or_else(damaged)?)?;
         let number = read.count(1)?;
         let releases: Vec<u32> = (0..number).map(|_| read.integer(release)).collect::<Result<_>>()?;
-        let is_rising = releases.is_sorted_by(|a, b| a < b) && releases.first().is_some_and(|first| *first > 0);
+        let is_rising =
+            releases.is_sorted_by(|a, b| a < b) && releases.first().is_some_and(|first| *first > 0);
         if is_rising { Ok((place, releases)) } else { Err(damaged()) }
     };
     let items: Vec<(u32, Vec<u32>)> = (0..number).map(|_| item()).collect::<Result<_>>()?;

@@ -75,7 +75,8 @@ fn year(plan: &CountsPlan) -> Vec<Vec<u8>> {
 /// What a user gives in one item to all releases, added up from the definition.
 fn norm_of(plan: &CountsPlan, counted: &[u32]) -> u128 {
     let weight = |age: u32| plan.weights.get(age as usize).copied().map_or(0, u128::from);
-    let of = |release: u32| counted.iter().filter(|s| **s <= release).map(|s| weight(release - s)).sum::<u128>();
+    let of =
+        |release: u32| counted.iter().filter(|s| **s <= release).map(|s| weight(release - s)).sum::<u128>();
     (1..=plan.asked.releases).map(|release| of(release) * of(release)).sum()
 }
 
