@@ -107,7 +107,7 @@ class CountSeries(FolderOfReleases):
                 the item so far.
             unit: Who is protected: ``"user"``, with all rows of all releases, or ``"user-release"``, the rows
                 of a user in one release. The latter has far less noise, and promises far less to a user that
-                comes in many releases.
+                comes in many releases. A ledger adds up what it is told, so keep one for each unit.
             user: The column that identifies the user, or several. Labels if rows are pairs.
             item: The column of the item, or several.
 
