@@ -51,6 +51,8 @@ COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
 SERIES = "tests/differential/test_series.py"
 SERIES_PLAN = "tests/series/test_series_plan.py"
+NUMBERS = "tests/differential/test_count_series.py"
+NUMBERS_PROOF = "tests/series/test_count_series_proof.py"
 CRASHES = "tests/series/test_series_crashes.py"
 FOLDERS = "tests/series/test_series_damage.py"
 
@@ -3883,5 +3885,68 @@ MUTANTS = [
         "if commit.name == name), None)",
         "if commit.name is name and not name), None)",
         ("tests/series/test_series_releases.py",),
+    ),
+    Mutant(
+        "a user of numbers pays nothing for coming again",
+        CORE + "series/counts/account.rs",
+        "self.spent + costs[0] + 2 * beside;",
+        "self.spent + costs[0] + 0 * beside;",
+        (NUMBERS, "cargo:series"),
+    ),
+    Mutant(
+        "a user of numbers counts beyond its norm",
+        CORE + "series/counts/account.rs",
+        "if spent > limit {",
+        "if spent / 2 > limit {",
+        (NUMBERS, "cargo:series"),
+    ),
+    Mutant(
+        "the certificate of numbers doubles their noise",
+        CORE + "series/counts/plan.rs",
+        "(norm / Interval::point(self.sigma)).hi()",
+        "(norm / Interval::point(2.0 * self.sigma)).hi()",
+        (NUMBERS_PROOF,),
+    ),
+    Mutant(
+        "weights of numbers may rise",
+        CORE + "series/counts/plan.rs",
+        "self.weights.is_sorted_by(|a, b| a >= b)",
+        "self.weights.len() < usize::MAX",
+        ("cargo:series",),
+    ),
+    Mutant(
+        "all releases of numbers have one noise",
+        CORE + "series/counts/release.rs",
+        "ReleaseNoise::new(self.plan.sigma, self.keys.noise, 1)",
+        "ReleaseNoise::new(self.plan.sigma, self.keys.secret, 1)",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "numbers are published without noise",
+        CORE + "series/counts/release.rs",
+        "item.noisy.push(sum + i128::from(noise));",
+        "item.noisy.push(sum + 0 * i128::from(noise));",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "a forgotten user of numbers counts again",
+        CORE + "series/counts/release.rs",
+        "if held.is_empty() || forgotten.binary_search(digest).is_ok() {",
+        "if held.is_empty() || forgotten.len() == usize::MAX {",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "a user keeps its account where each release is protected alone",
+        CORE + "series/counts/release.rs",
+        "CountsUnit::UserRelease => self.state.accounts.clear(),",
+        "CountsUnit::UserRelease => {}",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "numbers are opened as lists",
+        IN_SERIES + "_shared.py",
+        "if (folder.header.counts is not None) != self._has_counts:",
+        "if folder.header.counts == 0:",
+        ("tests/series/test_count_series_releases.py",),
     ),
 ]
