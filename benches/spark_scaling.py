@@ -6,7 +6,10 @@ Each run is a process of its own with a session of `local[threads]`, which has r
 workers, before the clock starts. Each engine has the settings that are best for it (`SETTINGS`). Processor
 seconds are those of the whole tree of processes, the JVM and Python workers included, while the job runs:
 the figure for a busy machine. Shuffled bytes are what map tasks wrote, from the event log, compressed as
-Spark does by default.
+Spark does by default; sent ones are the results of tasks, which come to the driver.
+
+`tree` is Steered on items that are paths of three levels, made of the integers; `nodes` is the same on lists
+of the nodes that these paths have, where no node limits another one.
 """
 
 from __future__ import annotations
@@ -43,7 +46,9 @@ SETTINGS = {
         },
     ),
 }
-ENGINES = (*SETTINGS, "steered", "local")
+ENGINES = (*SETTINGS, "steered", "local", "tree", "nodes")
+#: Of the integer in a row, the nodes from the top down.
+NODES = [f"concat_ws('/', {', '.join(('item % 40', 'item % 1600', 'item')[:level])})" for level in (1, 2, 3)]
 
 
 def main() -> None:
@@ -61,7 +66,7 @@ def main() -> None:
                 seconds = [f"{found[name]:.1f}" for name in ("seconds", "processor")]
                 lines.append([f"{users:,}", engine, *seconds, shuffled, f"{found['items']:,}"])
                 print(*lines[-1], found["stages"], flush=True)
-    heads = ("users", "engine", "s", "processor s", "MiB shuffled", "items")
+    heads = ("users", "engine", "s", "processor s", "MiB shuffled", "MiB sent", "items")
     print("\n" + tables.markdown(heads, lines))
 
 
@@ -71,7 +76,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--users", type=int, nargs="+", default=[10_000, 100_000, 500_000])
     parser.add_argument("--order", choices=data.ORDERS, default="grouped")
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES[:4]))
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=Path, default=data.default_folder())
@@ -169,6 +174,22 @@ def with_steered(path: str, spark) -> int:
     return len(dpsel.spark.select_partitions(spark.read.parquet(path), **given))
 
 
+def with_tree(path: str, spark) -> int:
+    import dpsel.spark
+
+    given = settings() | {"mechanism": dpsel.Steered(), "levels": "/"}
+    paths = spark.read.parquet(path).selectExpr("user", f"{NODES[-1]} as item")
+    return len(dpsel.spark.select_partitions(paths, **given))
+
+
+def with_nodes(path: str, spark) -> int:
+    import dpsel.spark
+
+    given = settings() | {"mechanism": dpsel.Steered()}
+    lists = spark.read.parquet(path).selectExpr("user", f"array({', '.join(NODES)}) as item")
+    return len(dpsel.spark.select_partitions(lists, **given))
+
+
 def with_pyspark(path: str, spark) -> int:
     from benches.peers import spark_sips
 
@@ -186,12 +207,14 @@ JOBS = {
     "plain PySpark": with_pyspark,
     "steered": with_steered,
     "local": with_one_machine,
+    "tree": with_tree,
+    "nodes": with_nodes,
 }
 
 
 def stages(events: Path) -> dict:
-    """Bytes that map tasks wrote, and seconds and bytes of each stage that took long."""
-    shuffled, found = 0, []
+    """Bytes that map tasks wrote and that tasks sent, and seconds and bytes of each stage that took long."""
+    shuffled, sent, found = 0, 0, []
     for path in events.glob("local-*"):
         for line in path.read_text().splitlines():
             event = json.loads(line)
@@ -202,9 +225,10 @@ def stages(events: Path) -> dict:
             wrote = int(counters.get("internal.metrics.shuffle.write.bytesWritten", 0))
             seconds = (info["Completion Time"] - info["Submission Time"]) / 1000
             shuffled += wrote
+            sent += int(counters.get("internal.metrics.resultSize", 0))
             if seconds > 1:
                 found.append(f"{seconds:.1f} s/{wrote / 2**20:.0f} MiB")
-    return {"shuffled": shuffled, "stages": found}
+    return {"shuffled": shuffled, "sent": sent, "stages": found}
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from dpsel.release import TopKRelease as TopKRelease
     from dpsel.release import check as check
     from dpsel.selection import select_partitions as select_partitions
+    from dpsel.series import CountSeries as CountSeries
     from dpsel.series import Series as Series
     from dpsel.top_k import select_top_k as select_top_k
     from dpsel.top_k import top_k_from_counts as top_k_from_counts
@@ -70,6 +71,7 @@ else:
         "Budget": "budget",
         "Comparison": "comparison",
         "Cost": "accounting",
+        "CountSeries": "series",
         "Counts": "accounting",
         "Csv": "formats",
         "Domains": "column_domains",

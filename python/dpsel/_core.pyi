@@ -32,6 +32,9 @@ __all__ = [
     "check_source",
     "composed_privacy",
     "convert_zcdp",
+    "count_series_check",
+    "count_series_plan",
+    "count_series_release",
     "create_text",
     "curve_words",
     "foreign_error",
@@ -185,10 +188,11 @@ class ExchangeSelection:
     @property
     def unread(self) -> ExchangePacked: ...
     @property
-    def counted_public(self) -> ExchangePacked: ...
+    def read_public(self) -> ExchangePacked: ...
     @property
     def job(self) -> ExchangeJob: ...
     def looks_up(self, schema: object) -> bool: ...
+    def closed(self, named: list[Any], released: ExchangePacked, schema: object) -> ExchangePacked: ...
     @property
     def is_counted(self) -> bool: ...
     @property
@@ -271,6 +275,8 @@ class ExchangeJob:
     @property
     def is_steered(self) -> bool: ...
     @property
+    def is_tree(self) -> bool: ...
+    @property
     def is_text(self) -> bool: ...
     def encode(
         self, num_buckets: int, with_user_counts: bool, left_out: bytes | None = None
@@ -321,6 +327,18 @@ def series_plan(
     waits: bool,
 ) -> str: ...
 def series_check(plan: str) -> None: ...
+def count_series_plan(
+    *,
+    epsilon: float | None,
+    delta: float,
+    rho: float | None,
+    releases: int,
+    window: int,
+    max_items_per_user: int,
+    max_releases_per_item: int,
+    is_of_one_release: bool,
+) -> str: ...
+def count_series_check(plan: str) -> None: ...
 
 # The lists of one series, one at least, in the order of its releases.
 def series_items(lists: Sequence[Release]) -> Release: ...
@@ -342,6 +360,21 @@ def series_release(
     memory_limit: int | None = None,
     progress: Callable[..., object] | None = None,
     with_phase: bool = False,
+) -> SeriesRelease: ...
+
+# As `series_release`. `named` has pairs of anything and a public item, which are counted from now on.
+def count_series_release(
+    plan: str,
+    secret: bytes,
+    state: bytes | None,
+    noise_key: bytes,
+    source: Source,
+    columns_json: str,
+    forget: Sequence[bytes],
+    named: Sequence[tuple[int, Any]] | None,
+    *,
+    threads: int | None = None,
+    memory_limit: int | None = None,
 ) -> SeriesRelease: ...
 
 # The digests of all users of a source of rows, sorted. To forget users, give them any item:

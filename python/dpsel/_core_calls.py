@@ -20,7 +20,17 @@ if _ours := "MIMALLOC_PURGE_DELAY" not in os.environ:
     os.environ["MIMALLOC_PURGE_DELAY"] = "10"
 try:
     from dpsel import _core
-    from dpsel._core import Job, Members, Release, ReportText, RowMask, Source, __commit__, __version__
+    from dpsel._core import (
+        Job,
+        Members,
+        Release,
+        ReportText,
+        RowMask,
+        SeriesRelease,
+        Source,
+        __commit__,
+        __version__,
+    )
 finally:
     if _ours:
         del os.environ["MIMALLOC_PURGE_DELAY"]
@@ -42,6 +52,7 @@ __all__ = [
     "Release",
     "ReportText",
     "RowMask",
+    "SeriesRelease",
     "Source",
     "Task",
     "__commit__",
@@ -75,6 +86,9 @@ create_text: Final = _core.create_text
 series_plan: Final = _core.series_plan
 series_check: Final = _core.series_check
 series_release: Final = _core.series_release
+count_series_plan: Final = _core.count_series_plan
+count_series_check: Final = _core.count_series_check
+count_series_release: Final = _core.count_series_release
 series_items: Final = _core.series_items
 series_user_digests: Final = _core.series_user_digests
 #: Bytes under a key, with a label that must be the same when they are unsealed; and the digest under a key.

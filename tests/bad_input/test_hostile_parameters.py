@@ -145,6 +145,30 @@ SERIES_CALLS = {
 }
 
 
+NUMBERS = {name: value for name, value in SERIES.items() if name != "prompt"} | {
+    "max_releases_per_item": 1,
+    "window": 2,
+    "unit": "user",
+}
+NUMBERS_CALLS = {
+    "create": (lambda _: dpsel.CountSeries.create, NUMBERS),
+    "release": (
+        lambda series: series.release,
+        {"data": ROWS, "name": "week", "items": ["a"], "threads": None, "memory_limit": None},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::dpsel.WeakGuaranteeWarning")
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [(call, name) for call, (_, given) in NUMBERS_CALLS.items() for name in given if name != "data"],
+)
+def test_a_hostile_value_for_numbers_is_an_answer_or_an_error_of_ours(call, parameter, tmp_path, monkeypatch):
+    method, given = NUMBERS_CALLS[call]
+    assert foreign_errors(method, given, parameter, tmp_path, monkeypatch, (dpsel.CountSeries, NUMBERS)) == {}
+
+
 @pytest.mark.filterwarnings("ignore::dpsel.WeakGuaranteeWarning")
 @pytest.mark.parametrize(
     ("call", "parameter"),
@@ -154,11 +178,17 @@ def test_a_hostile_value_for_a_series_is_an_answer_or_an_error_of_ours(
     call, parameter, tmp_path, monkeypatch
 ):
     method, given = SERIES_CALLS[call]
+    assert foreign_errors(method, given, parameter, tmp_path, monkeypatch, (dpsel.Series, SERIES)) == {}
+
+
+def foreign_errors(method, given, parameter, folder, monkeypatch, made):
+    """The errors that are not ours, of a call with each hostile value of a parameter."""
     foreign = {}
+    kind_of_series, asked = made
     for number, (kind, value) in enumerate(VALUES.items()):
-        (tmp_path / str(number)).mkdir()
-        monkeypatch.chdir(tmp_path / str(number))
-        series = None if call == "create" else dpsel.Series.create(**SERIES)
+        (folder / str(number)).mkdir()
+        monkeypatch.chdir(folder / str(number))
+        series = None if given is asked else kind_of_series.create(**asked)
         try:
             method(series)(**(given | {parameter: value}))
         except DpselError as error:
@@ -166,11 +196,11 @@ def test_a_hostile_value_for_a_series_is_an_answer_or_an_error_of_ours(
                 foreign[kind] = error
         except Exception as error:  # noqa: BLE001 - whatever is not ours
             foreign[kind] = error
-    assert foreign == {}
+    return foreign
 
 
 def test_every_public_function_with_parameters_is_called():
-    tried = set(CALLS) | {"audit", "audit_callable", "check", "explain", "Ledger", "Series"}
+    tried = set(CALLS) | {"audit", "audit_callable", "check", "explain", "Ledger", "Series", "CountSeries"}
     callables = {name for name in dpsel.__all__ if callable(getattr(dpsel, name))}
     made = {
         "AuditReport",

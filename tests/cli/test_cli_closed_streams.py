@@ -21,6 +21,7 @@ COMPARE = ["compare", "rows.csv", *COLUMNS, "--public-data", *PLAN, "--mechanism
 PAID = ["rows.csv", *COLUMNS, "--ledger", "spent.jsonl"]
 AUDIT = ["audit", "one-item", "--quick"]
 WEEK = ["series", "release", "weeks", "rows.csv", "--key", "weeks.key", "--name", "W1"]
+NUMBERS = ["count-series", "release", "numbers", *WEEK[3:], "--items", "named.csv"]
 TOP_K = ["--k", "1", "--epsilon", "1", "--delta", "1e-6"]
 
 #: Arguments of each command: those with which it prints its result, and those with which a file holds it.
@@ -37,6 +38,7 @@ PRINTING = {
     "ledger": ["ledger", "new.jsonl", *TOTAL],
     "audit": AUDIT,
     "series": WEEK,
+    "count-series": NUMBERS,
     "completion": ["completion", "bash"],
 }
 TO_FILES = {
@@ -51,6 +53,7 @@ TO_FILES = {
     "domains": ["domains", "rows.csv", "--columns", "item", *TOTAL, "-o", "out.json"],
     "audit": [*AUDIT, "--report", "out.json"],
     "series": [*WEEK, "-o", "out.csv"],
+    "count-series": [*NUMBERS, "-o", "out.csv"],
     "demo-data": ["demo-data", "out.csv", "--kind", "text", "--users", "10"],
 }
 
@@ -77,6 +80,17 @@ def made(tmp_path_factory):
         privacy=dpsel.ApproxDP(epsilon=9.0, delta=1e-3),
         releases=3,
         max_items_per_user=1,
+        user="user",
+        item="item",
+    )
+    (folder / "named.csv").write_text("item\ntea\n")
+    dpsel.CountSeries.create(
+        folder / "numbers",
+        key=folder / "weeks.key",
+        privacy=dpsel.ApproxDP(epsilon=9.0, delta=1e-3),
+        releases=3,
+        max_items_per_user=1,
+        max_releases_per_item=1,
         user="user",
         item="item",
     )
@@ -137,7 +151,7 @@ def test_a_result_in_a_file_needs_no_stream(command, closed, folder) -> None:
     assert ran(folder, TO_FILES[command], closed).returncode == 0
     after = files(folder)
     target = TO_FILES[command][TO_FILES[command].index("-o") + 1] if "-o" in TO_FILES[command] else None
-    assert set(after) > before or command == "series"
+    assert set(after) > before or command.endswith("series")
     assert all(text for name, text in after.items() if not name.endswith("lock"))
     assert target is None or target in after
     if command in ("select", "top-k"):

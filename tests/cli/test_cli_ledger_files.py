@@ -72,6 +72,20 @@ def _arguments(command, rows, place):
             item="item",
         )
         return [folder, rows, *key, "--name", "a", "-q"]
+    if command == "count-series release":
+        folder, key, items = (rows.with_name(name) for name in ("numbers", "numbers.key", "items.csv"))
+        items.write_text("item\ntea\n")
+        dpsel.CountSeries.create(
+            folder,
+            key=key,
+            privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+            releases=3,
+            max_items_per_user=1,
+            max_releases_per_item=1,
+            user="user",
+            item="item",
+        )
+        return [folder, rows, "--key", key, "--name", "a", "--items", items, "-q"]
     return {
         "select": [rows, *COLUMNS, *BUDGET, "-q"],
         "top-k": [rows, *COLUMNS, "--k", "1", "--epsilon", "1", "--delta", "1e-6", "-q"],

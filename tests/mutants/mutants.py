@@ -51,6 +51,8 @@ COUNTED_ROWS = "tests/conformance/test_counts_of_rows.py"
 KINDS = "tests/counterexamples/test_kinds.py"
 SERIES = "tests/differential/test_series.py"
 SERIES_PLAN = "tests/series/test_series_plan.py"
+NUMBERS = "tests/differential/test_count_series.py"
+NUMBERS_PROOF = "tests/series/test_count_series_proof.py"
 CRASHES = "tests/series/test_series_crashes.py"
 FOLDERS = "tests/series/test_series_damage.py"
 
@@ -371,22 +373,29 @@ MUTANTS = [
     Mutant(
         "excluded items stay in the sets of users on Spark",
         IN_ENGINES + "exchange/rows/encode.rs",
-        "contributions.retain(|item| !self.left_out.contains(item));",
-        "contributions.retain(|item| !self.left_out.contains(item) || true);",
+        "contributions.remove(|item| self.left_out.contains(item), |_| false);",
+        "contributions.remove(|item| self.left_out.contains(item) && false, |_| false);",
         ("cargo:exchange::tests::options",),
+    ),
+    Mutant(
+        "what is below an excluded node stays in the sets of users on Spark",
+        IN_ENGINES + "exchange/rows/encode.rs",
+        "contributions.remove(|item| self.left_out.contains(item), |_| false);",
+        "contributions.retain(|item| !self.left_out.contains(item));",
+        ("cargo:exchange::tests::trees",),
     ),
     Mutant(
         "public items that are counted stay in the sets of users on Spark",
         IN_ENGINES + "exchange/rows/take_out.rs",
-        "users.retain(|item| !self.items.contains(item));",
-        "users.retain(|item| !self.items.contains(item) || true);",
+        "left.extend(places.iter().filter(|place| !is_out[**place as usize]));",
+        "left.extend(places);",
         ("cargo:exchange::tests::options",),
     ),
     Mutant(
         "items that were left out on Spark get names, if they pass a filter of released items",
         IN_ENGINES + "exchange/rows/name.rs",
-        "!self.left_out.contains(item) && self.unnamed.take(item)",
-        "self.unnamed.take(item) && (!self.left_out.contains(item) || true)",
+        "rows.remove(|item| self.left_out.contains(item), |_| false);",
+        "rows.remove(|item| self.left_out.contains(item) && false, |_| false);",
         ("cargo:exchange::tests::options",),
     ),
     Mutant(
@@ -729,8 +738,8 @@ MUTANTS = [
     Mutant(
         "a node is kept without the one directly above it",
         CORE + "bounding/ancestor_order.rs",
-        "let Some(above) = lineage.above(item) else { continue };",
-        "let Some(above) = lineage.above(item).and_then(|above| lineage.above(above)) else { continue };",
+        "for above in lineage.above(item) {",
+        "for above in lineage.above(item).flat_map(|above| lineage.above(above)) {",
         (DESCENT,),
     ),
     Mutant(
@@ -753,6 +762,55 @@ MUTANTS = [
         "let items = with_those_above(items, keys.lineage());",
         "let items = with_those_above(items, None);",
         (DESCENT, LEVELS),
+    ),
+    Mutant(
+        "beyond memory a user keeps nodes without those above them",
+        CORE + "bounding/priorities.rs",
+        "let Some(lineage) = items.lineage else {",
+        "let Some(lineage) = items.lineage.filter(|_| false) else {",
+        ("cargo:exchange::tests::trees",),
+    ),
+    Mutant(
+        "shared nodes do not limit what one user alone keeps below them on Spark",
+        CORE + "rounds/block/shared_table.rs",
+        "(lines == 1).then(|| SharedLines::with(allowed))",
+        "(lines == 1).then(|| SharedLines::with(vec![FULL_IMPORTANCE; allowed.len()]))",
+        ("cargo:exchange::tests::trees",),
+    ),
+    Mutant(
+        "blocks forget what an item allows below it",
+        CORE + "rounds/block/descent.rs",
+        "take(rest, self.above.len(), &mut self.allowed)?;",
+        "take(rest, self.above.len(), &mut self.allowed.clone())?;",
+        ("cargo:rounds::block", "cargo:exchange::tests::trees"),
+    ),
+    Mutant(
+        "a node is shared on Spark though the one above it is not",
+        IN_ENGINES + "exchange/blocks/block_users.rs",
+        "self.slot(*above, items, known).is_some()",
+        "self.slot(*above, items, known).is_some() || true",
+        ("cargo:exchange::tests::trees",),
+    ),
+    Mutant(
+        "the driver takes the lines of a task for those of another one",
+        IN_ENGINES + "exchange/driver/scored_rounds.rs",
+        "let of_task = &sums[first..];",
+        "let of_task = &sums[first & 0..];",
+        ("cargo:exchange::tests::trees",),
+    ),
+    Mutant(
+        "a node that two tasks read has two places",
+        IN_ENGINES + "exchange/rows/bucket.rs",
+        "let lineage = self.lineage.get_or_insert_default();",
+        "self.known.clear();\n        let lineage = self.lineage.get_or_insert_default();",
+        ("cargo:exchange::tests::trees",),
+    ),
+    Mutant(
+        "public nodes stay above others on Spark",
+        IN_ENGINES + "exchange/rows/take_out.rs",
+        "lines.remove(is_out.clone());",
+        "lines.remove(Vec::new());",
+        ("cargo:exchange::tests::trees",),
     ),
     Mutant(
         "what is below an excluded node comes out",
@@ -3173,8 +3231,8 @@ MUTANTS = [
     Mutant(
         "sums of blocks lose an item behind one without weight",
         IN_ENGINES + "exchange/wire/shared_items.rs",
-        "next = code + 1;",
-        "next += 1;",
+        "before = code;",
+        "before += 1;",
         ("cargo:exchange::wire::shared_items",),
     ),
     Mutant(
@@ -3274,7 +3332,7 @@ MUTANTS = [
     ),
     Mutant(
         "a mechanism whose users react goes to the disk",
-        IN_ENGINES + "exchange/driver/refusal.rs",
+        CORE + "task/select/beyond_memory.rs",
         "!runs_in_pieces(&possible.calibration))",
         "!runs_in_pieces(&possible.calibration) && request.mechanism.choice().is_some())",
         ("cargo:disk::tests::errors",),
@@ -3827,5 +3885,68 @@ MUTANTS = [
         "if commit.name == name), None)",
         "if commit.name is name and not name), None)",
         ("tests/series/test_series_releases.py",),
+    ),
+    Mutant(
+        "a user of numbers pays nothing for coming again",
+        CORE + "series/counts/account.rs",
+        "self.spent + costs[0] + 2 * beside;",
+        "self.spent + costs[0] + 0 * beside;",
+        (NUMBERS, "cargo:series"),
+    ),
+    Mutant(
+        "a user of numbers counts beyond its norm",
+        CORE + "series/counts/account.rs",
+        "if spent > limit {",
+        "if spent / 2 > limit {",
+        (NUMBERS, "cargo:series"),
+    ),
+    Mutant(
+        "the certificate of numbers doubles their noise",
+        CORE + "series/counts/plan.rs",
+        "(norm / Interval::point(self.sigma)).hi()",
+        "(norm / Interval::point(2.0 * self.sigma)).hi()",
+        (NUMBERS_PROOF,),
+    ),
+    Mutant(
+        "weights of numbers may rise",
+        CORE + "series/counts/plan.rs",
+        "self.weights.is_sorted_by(|a, b| a >= b)",
+        "self.weights.len() < usize::MAX",
+        ("cargo:series",),
+    ),
+    Mutant(
+        "all releases of numbers have one noise",
+        CORE + "series/counts/release.rs",
+        "ReleaseNoise::new(self.plan.sigma, self.keys.noise, 1)",
+        "ReleaseNoise::new(self.plan.sigma, self.keys.secret, 1)",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "numbers are published without noise",
+        CORE + "series/counts/release.rs",
+        "item.noisy.push(sum + i128::from(noise));",
+        "item.noisy.push(sum + 0 * i128::from(noise));",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "a forgotten user of numbers counts again",
+        CORE + "series/counts/release.rs",
+        "if held.is_empty() || forgotten.binary_search(digest).is_ok() {",
+        "if held.is_empty() || forgotten.len() == usize::MAX {",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "a user keeps its account where each release is protected alone",
+        CORE + "series/counts/release.rs",
+        "CountsUnit::UserRelease => self.state.accounts.clear(),",
+        "CountsUnit::UserRelease => {}",
+        (NUMBERS,),
+    ),
+    Mutant(
+        "numbers are opened as lists",
+        IN_SERIES + "_shared.py",
+        "if (folder.header.counts is not None) != self._has_counts:",
+        "if folder.header.counts == 0:",
+        ("tests/series/test_count_series_releases.py",),
     ),
 ]

@@ -55,7 +55,7 @@ OPTIONS = {
         {"mechanism": "auto", "max_items_per_user": 9},  # from 10 on a look, in memory alone
     ],
 }
-#: Keywords that have their own tests, here or in `test_same_release.py`. Spark refuses `levels=`.
+#: Keywords that have their own tests, here, in `test_same_release.py` or in `test_spark_levels.py`.
 ELSEWHERE = {
     "levels",
     *("user", "item", "privacy", "with_weights", "counts", "ngrams", "tokenizer", "progress"),

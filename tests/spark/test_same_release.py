@@ -65,7 +65,7 @@ def test_sums_come_to_the_driver_group_by_group(frame, local, monkeypatch, mecha
     monkeypatch.setattr(_dataflow, "BLOCK_TASK_ROWS", 500)
     sent = []
 
-    def groups(_session, _counts, tasks, _instead) -> list[range]:
+    def groups(_session, _counts, tasks, _instead, **_of_nodes) -> list[range]:
         sent.append([range(first, min(first + size, tasks)) for first in range(0, tasks, size)])
         return sent[0]
 

@@ -58,6 +58,20 @@ def series(folder: Path) -> dpsel.Series:
     )
 
 
+def numbers(folder: Path) -> dpsel.CountSeries:
+    return dpsel.CountSeries.create(
+        folder / "series",
+        key=bytes(32),
+        privacy=PRIVACY,
+        releases=3,
+        max_items_per_user=2,
+        max_releases_per_item=1,
+        window=2,
+        user="<b>",
+        item=HOSTILE,
+    )
+
+
 def accounted() -> Any:
     pytest.importorskip("dp_accounting", reason="an accountant of others")
     return budget().to_dp_accounting()
@@ -89,6 +103,7 @@ RESULTS = {
     "Budget": lambda _: budget(),
     "Ledger": ledger,
     "Accounted": lambda _: accounted(),
+    "CountRelease": lambda folder: numbers(folder).release([(1, HOSTILE)], "<b>", items=[HOSTILE]),
     "SeriesRelease": lambda folder: series(folder).release([(1, HOSTILE)], "<b>"),
     "SeriesStatus": lambda folder: series(folder).status(),
 }

@@ -251,19 +251,9 @@ def test_bad_arguments_are_refused_before_anything_is_spent(options, error, word
     assert budget.spent == ()
 
 
-def test_scratch_and_spark_are_refused(tmp_path) -> None:
+def test_scratch_is_refused(tmp_path) -> None:
     with pytest.raises(InvalidParameterError, match="scratch= does not work with levels="):
         select(ROWS, user=None, scratch=tmp_path, memory_limit="1GiB")
-    request = dpsel._request.request_of_selection(
-        PRIVACY,
-        3,
-        "steered",
-        columns=dpsel._request.columns_of("u", ["a", "b"]),
-        levels=True,
-        beyond_memory=True,
-    )
-    with pytest.raises(InvalidParameterError, match="Spark does not run levels="):
-        dpsel._core_calls.validate_exchange(request.json)
 
 
 @pytest.mark.parametrize("path", ["", "/", "/no", "no/", "no//oslo", "/".join("a" * 33)])

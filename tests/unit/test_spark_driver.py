@@ -48,6 +48,18 @@ def test_few_sums_come_together() -> None:
     assert groups([], 64, "") == [range(64)]
 
 
+@pytest.mark.parametrize(("of_nodes", "most"), [(False, 10), (True, 7)])
+def test_nodes_of_a_tree_come_with_those_above_them(monkeypatch, of_nodes, most) -> None:
+    monkeypatch.setattr(_driver, "settings", lambda _session: lambda _name: "260")
+    for users in ([2] * most, [2] * (most + 1)):
+        ask = lambda users=users: _driver.groups(None, counts_of(users), 1, "", of_nodes=of_nodes)  # noqa: E731
+        if len(users) == most:
+            assert ask() == [range(1)]
+        else:
+            with pytest.raises(MemoryLimitError):
+                ask()
+
+
 @pytest.mark.parametrize(
     ("limit", "most"),
     [("260", 10), ("260b", 10), ("1k", 39), (" 1KB", 39), ("0", 200), ("", 200), ("1t", 200)],

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpsel._arguments import type_name
 from dpsel._filter._rows import mask_of_pandas, named_in
+from dpsel._filter._spark import checked_spark, spark_changed
 from dpsel._ingest._foreign import opened
 from dpsel._ingest._libraries import library_of
 from dpsel.exceptions import SchemaError
@@ -24,7 +26,7 @@ def rolled_up(keys: Keys, data: Any, columns: list[str]) -> Any:
 
     Args:
         keys: The released nodes.
-        data: A polars or pandas DataFrame, a pyarrow Table, or a list of pairs.
+        data: A polars, pandas or Spark DataFrame, a pyarrow Table, or a list of pairs.
         columns: The item columns of the table.
     """
     return opened(lambda: _rolled_up(keys, data, columns))
@@ -38,11 +40,14 @@ def _rolled_up(keys: Keys, data: Any, columns: list[str]) -> Any:
         return _pandas(keys, data, columns)
     if library == "pyarrow" and hasattr(data, "column_names") and hasattr(data, "set_column"):
         return _pyarrow(keys, data, columns)
+    if library == "pyspark" and hasattr(data, "mapInArrow"):
+        checked_spark(keys, data, columns)
+        return spark_changed(data, columns, partial(_pyarrow, keys, columns=columns))
     if isinstance(data, list) and all(isinstance(row, tuple) for row in data):
         return _pairs(keys, data)
     raise SchemaError(
-        f"{type_name(data)} cannot be rolled up; pass a polars or pandas DataFrame, a pyarrow Table or "
-        "a list of pairs (user, node)"
+        f"{type_name(data)} cannot be rolled up; pass a polars, pandas or Spark DataFrame, a pyarrow Table "
+        "or a list of pairs (user, node)"
     )
 
 

@@ -14,9 +14,11 @@ from dpsel._ingest._spark_types import arrow_type, check_batches, check_case, qu
 from dpsel.exceptions import InvalidParameterError, SchemaError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
     from dpsel._filter._keys import Keys
 
-__all__ = ["checked_spark", "spark_rows", "written"]
+__all__ = ["checked_spark", "spark_changed", "spark_rows", "written"]
 
 
 def checked_spark(keys: Keys, frame: Any, columns: list[str]) -> list[Any]:
@@ -55,6 +57,23 @@ def spark_rows(keys: Keys, frame: Any, columns: list[str], labels: list[Any] | N
             for name, label in zip(columns, labels, strict=True)
         }
     )
+
+
+def spark_changed(frame: Any, columns: list[str], changed: Callable[[Any], Any]) -> Any:
+    """Return the rows that a function of an Arrow table makes of some rows, with nulls in these columns."""
+    from pyspark.sql.types import StructField, StructType
+
+    def each(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            yield from changed(pa.Table.from_batches([batch])).to_batches()
+
+    fields = frame.schema.fields
+    may_be_null = [
+        StructField(field.name, field.dataType, field.nullable or field.name in columns) for field in fields
+    ]
+    return frame.mapInArrow(each, StructType(may_be_null))
 
 
 def written(label: Any, kind: Any) -> Any:

@@ -12,7 +12,7 @@ from dpsel.item_table import ItemTable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NO_LISTS", "PublicLists", "public_lists"]
+__all__ = ["NO_LISTS", "PublicLists", "listed", "public_lists"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def public_lists(
     exclude: Iterable[Any] | None, public_items: Iterable[Any] | None, *, levels: object = None
 ) -> PublicLists:
     """Check both lists: each item once, and none in both. A node of a tree ends with nulls."""
-    excluded = _listed("exclude", exclude, are_nodes=levels is True)
-    public = _listed("public_items", public_items, are_nodes=levels is True)
+    excluded = listed("exclude", exclude, are_nodes=levels is True)
+    public = listed("public_items", public_items, are_nodes=levels is True)
     if excluded and public and not {*map(_key, excluded)}.isdisjoint(map(_key, public)):
         raise InvalidParameterError(
             "exclude and public_items must have no item in common, and they have one; leave it out of one"
@@ -49,7 +49,8 @@ def public_lists(
     return PublicLists(excluded, public)
 
 
-def _listed(name: str, items: Iterable[Any] | None, *, are_nodes: bool) -> list[Any] | None:
+def listed(name: str, items: Iterable[Any] | None, *, are_nodes: bool = False) -> list[Any] | None:
+    """Check a list of public items: each once."""
     if items is None:
         return None
     # As a list, a table would be its columns, or their names.

@@ -19,6 +19,7 @@ from dpsel.cli import (
     check,
     compare,
     completion,
+    count_series,
     demo_data,
     domains,
     filter,  # noqa: A004 - the name of the command
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     select.command,
     series.command,
+    count_series.command,
     domains.command,
     top_k.command,
     plan.command,

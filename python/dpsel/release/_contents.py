@@ -70,7 +70,7 @@ class Contents(Displayed):
             other: Keep the other rows too, with this in place of their item; a tuple with one label for each
                 column, or one label for all of them. It must not be a released item.
             roll_up: For the nodes of a tree: give each row the lowest released node that is its own or above
-                it. Of polars and pandas DataFrames, pyarrow Tables and lists of pairs.
+                it. Of polars, pandas and Spark DataFrames, pyarrow Tables and lists of pairs.
 
         Returns:
             polars, pandas, pyarrow tables and pairs as they came in; of a Spark DataFrame a lazy one, whose

@@ -20,15 +20,26 @@ from dpsel.series._records import Header
 from dpsel.series._users import forms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from dpsel._core_calls import Release, Source
+    from dpsel._core_calls import Release, SeriesRelease, Source
     from dpsel._request import NamedColumns
+    from dpsel.accounting import Privacy
     from dpsel.series._folder import Attempt, Inputs
     from dpsel.series._keys import Key
     from dpsel.typing import FileFormat
 
-__all__ = ["attempt", "differences", "header_of", "joined", "request_of", "table_of"]
+__all__ = [
+    "attempt",
+    "budget_of",
+    "differences",
+    "fixed_columns",
+    "header_of",
+    "joined",
+    "refusals",
+    "request_of",
+    "table_of",
+]
 
 _DIGEST = 16
 
@@ -45,13 +56,7 @@ def header_of(
     in_ledger: bool,
 ) -> Header:
     """Check the arguments of a series, and plan all of its releases."""
-    privacy = checked_privacy(privacy)
-    if not isinstance(privacy, ApproxDP | ZCDP):
-        raise InvalidParameterError(
-            "privacy of a series needs a delta, got PureDP: items that nobody knows cannot come out "
-            "without one; give an ApproxDP or a ZCDP"
-        )
-    stated, columns = privacy.to_json(), _columns(user, item)
+    stated, columns = budget_of(privacy).to_json(), fixed_columns(user, item)
     most, limit = as_int("releases", releases), checked_limit(max_items_per_user)
     plan = _core_calls.series_plan(
         epsilon=stated.get("epsilon"),
@@ -74,7 +79,19 @@ def header_of(
     )
 
 
-def _columns(user: Any, item: Any) -> NamedColumns:
+def budget_of(privacy: Any) -> Privacy:
+    """Return the budget of a series."""
+    checked = checked_privacy(privacy)
+    if not isinstance(checked, ApproxDP | ZCDP):
+        raise InvalidParameterError(
+            "privacy of a series needs a delta, got PureDP: neither items that nobody knows nor Gaussian "
+            "noise go without one; give an ApproxDP or a ZCDP"
+        )
+    return checked
+
+
+def fixed_columns(user: Any, item: Any) -> NamedColumns:
+    """Return the columns, which stay for the whole series."""
     if user is None or item is None:
         missing = "user" if user is None else "item"
         raise InvalidParameterError(
@@ -89,12 +106,13 @@ def _columns(user: Any, item: Any) -> NamedColumns:
 def attempt(
     header: Header,
     data: Any,
-    *,
+    make: Callable[..., SeriesRelease] = _core_calls.series_release,
+    *more: Any,
     threads: Any,
     memory_limit: Any,
     file_format: FileFormat | None,
 ) -> Attempt:
-    """Check what needs no row, and return what reads the rows and makes a release."""
+    """Check what needs no row, and return what reads the rows and makes a release by a call of the core."""
     if library_of(data) == "pyspark":
         raise SchemaError(
             "a series keeps its rows in the memory of one machine, got a Spark DataFrame; pass its distinct "
@@ -109,7 +127,7 @@ def attempt(
 
     def run(inputs: Inputs) -> Made:
         def made(source: Source, _: object) -> Made:
-            released = _core_calls.series_release(
+            released = make(
                 header.plan,
                 inputs.secret.raw,
                 inputs.state,
@@ -117,6 +135,7 @@ def attempt(
                 source,
                 json.dumps(columns.to_json()),
                 _digests(inputs.forget),
+                *more,
                 threads=as_int_if_given("threads", threads),
                 memory_limit=as_bytes("memory_limit", memory_limit),
             )
@@ -190,8 +209,13 @@ def differences(header: Header) -> list[str]:
     }
     if json.loads(header.plan)["asked"] != asked:
         return ["the plan is for other parameters"]
+    return refusals(_core_calls.series_check, header.plan)
+
+
+def refusals(check: Callable[[str], None], plan: str) -> list[str]:
+    """Return why a plan does not hold."""
     try:
-        _core_calls.series_check(header.plan)
+        check(plan)
     except ReportError as error:
         return [str(error)]
     return []

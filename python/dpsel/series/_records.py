@@ -46,6 +46,7 @@ class Header:
         prompt: Whether pairs are weighed at once, and not from the next block on.
         in_ledger: Whether a ledger has booked it, and knows of every release.
         plan: All integers, as the core wrote them.
+        counts: What only numbers have: window, limits and unit. ``None`` for a series of lists.
     """
 
     identity: str
@@ -57,10 +58,13 @@ class Header:
     prompt: bool
     in_ledger: bool
     plan: str
+    counts: dict[str, Any] | None = None
 
     def to_bytes(self) -> bytes:
         """Return the file."""
         fields = {name: getattr(self, name) for name in self.__slots__}
+        if self.counts is None:
+            del fields["counts"]
         return _canonical({"format": FORMAT} | fields)
 
     @classmethod
@@ -71,7 +75,7 @@ class Header:
             ValueError: If it is none of this version.
         """
         fields = json.loads(content)
-        if fields.pop("format") != FORMAT or set(fields) != set(cls.__slots__):
+        if fields.pop("format") != FORMAT or set(fields) | {"counts"} != set(cls.__slots__):
             raise ValueError
         return cls(**fields)
 

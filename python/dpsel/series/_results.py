@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpsel.accounting import Privacy
     from dpsel.item_table import ItemTable
 
-__all__ = ["SeriesRelease", "SeriesStatus"]
+__all__ = ["CountRelease", "SeriesRelease", "SeriesStatus"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -29,6 +29,7 @@ class SeriesStatus(Displayed):
         item: The columns of the item.
         prompt: Whether items of a user count at once.
         is_closed: Whether no further release can be made, since the state is gone.
+        counts: Window, limit and unit of a series of numbers; ``None`` for lists.
     """
 
     privacy: Privacy
@@ -39,6 +40,7 @@ class SeriesStatus(Displayed):
     item: tuple[str, ...]
     prompt: bool
     is_closed: bool
+    counts: dict[str, Any] | None = None
 
     @property
     def made(self) -> int:
@@ -47,11 +49,14 @@ class SeriesStatus(Displayed):
 
     def to_json(self) -> str:
         """Return it as JSON."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "privacy"}
+        left_out = ("privacy",) if self.counts else ("privacy", "counts")
+        fields = {name: getattr(self, name) for name in self.__slots__ if name not in left_out}
         return json.dumps({"privacy": self.privacy.to_json(), "made": self.made} | fields, indent=2)
 
     def _guarantee(self) -> list[str]:
         guarantee = notation(self.privacy.to_json())
+        if self.counts:
+            return [f"guarantee of all together: {guarantee} {_of_counts(self)}"]
         kept = f"{quantity(self.max_items_per_user, 'item')} per user at most"
         lines = [
             f"guarantee of all together: {guarantee} for one user added or removed with all rows, {kept}"
@@ -69,6 +74,19 @@ class SeriesStatus(Displayed):
     def __repr__(self) -> str:
         """Return one line."""
         return f"<dpsel.SeriesStatus: {self.made} of {self.releases} releases>"
+
+
+def _of_counts(status: SeriesStatus) -> str:
+    """Say who is protected by numbers, and who counts whole."""
+    asked = status.counts or {}
+    items = quantity(status.max_items_per_user, "item")
+    if asked["unit"] == "user-release":
+        return f"for the rows of one user in one release, who counts in {items} at most"
+    releases = quantity(asked["max_releases_per_item"], "release")
+    return (
+        "for one user added or removed with all rows, who counts in each item in "
+        f"{releases} at most, and in {items} so often"
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,3 +138,30 @@ class SeriesRelease(Displayed):
     def __repr__(self) -> str:
         """Return one line."""
         return f"<dpsel.SeriesRelease: {quantity(len(self), 'new item')}, {self._place()}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CountRelease(SeriesRelease):
+    """The numbers of one release of a series of numbers.
+
+    Args:
+        name: The name of the release.
+        number: Its number, from 1 on.
+        items: All items that were named so far, with noisy numbers in the column ``users``, sorted by items.
+        status: Where the series stood right after it.
+        half_width: An interval of 95 % is a number plus and minus this: noise and rounding. Items that were
+            named later have less noise. What limits left out is not in it.
+    """
+
+    half_width: float
+
+    def _lines(self) -> list[str]:
+        asked = self.status.counts or {}
+        over = f" over {quantity(asked['window'], 'release')}" if asked["window"] > 1 else ""
+        made = f"numbers of {quantity(len(self), 'item')} in {self.name}{over}, {self._place()}"
+        noise = f"each within {self.half_width:.1f} with 95 %"
+        return [made, noise, *self.status._guarantee()]  # noqa: SLF001 - of this file
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<dpsel.CountRelease: {quantity(len(self), 'number')}, {self._place()}>"

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from dpsel._arguments import as_flag, is_unicode, type_name
-from dpsel._tables import is_control
+from dpsel._arguments import as_flag
 from dpsel.accounting import checked_privacy
-from dpsel.budget._payment import begin_call
-from dpsel.budget._series import follower, ledger_that_pays
-from dpsel.exceptions import InvalidParameterError, SeriesError
-from dpsel.quoting import quoted
-from dpsel.release import CheckResult
+from dpsel.budget._series import ledger_that_pays
 from dpsel.series import _mechanism
-from dpsel.series._creation import started
 from dpsel.series._files import Files, random_bytes
-from dpsel.series._keys import Key, key_of
+from dpsel.series._keys import key_of
 from dpsel.series._layout import HEADER
-from dpsel.series._opening import entered
-from dpsel.series._results import SeriesRelease, SeriesStatus
+from dpsel.series._results import SeriesRelease
+from dpsel.series._shared import FolderOfReleases, checked_name, status_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from dpsel.accounting import Privacy
-    from dpsel.budget import Ledger
     from dpsel.item_table import ItemTable
-    from dpsel.series._folder import Folder, Follow
+    from dpsel.series._folder import Folder
     from dpsel.series._records import Commit
     from dpsel.typing import FileFormat, IntoContributions
 
 __all__ = ["Series"]
 
-_LONGEST_NAME = 200
 
-
-class Series:
+class Series(FolderOfReleases):
     """A list of new items for each release, such as every week, at one price for all of them.
 
     The table grows, and each user has one norm for the whole series, which it spends as its rows come. So 52
@@ -77,11 +67,9 @@ class Series:
         >>> folder.cleanup()
     """
 
-    __slots__ = ("_files", "_follow", "_key")
+    __slots__ = ()
 
-    def __init__(self, files: Files, key: Key, follow: Follow | None) -> None:
-        """Keep where the series is; `create` and `open` make one."""
-        self._files, self._key, self._follow = files, key, follow
+    _has_counts = False
 
     @classmethod
     def create(
@@ -142,50 +130,7 @@ class Series:
         own = key_of(key, may_be_made=not files.has(HEADER))
         # No variable of ours has the bytes from here on.
         del key
-        files.make()
-
-        def pay(identity: str) -> None:
-            with begin_call(privacy, step=identity):
-                pass
-
-        started(files, own, header, pay)
-        return cls._checked(files, own, follower(ledger))
-
-    @classmethod
-    def open(
-        cls,
-        folder: str | os.PathLike[str],
-        *,
-        key: bytes | str | os.PathLike[str],
-        ledger: Ledger[Any] | str | os.PathLike[str] | None = None,
-    ) -> Self:
-        """Open a series, and check all that its folder holds.
-
-        Args:
-            folder: Where it lives.
-            key: The key that it was created with.
-            ledger: The ledger that booked it, or its path; needed if one did.
-
-        Returns:
-            The series.
-
-        Raises:
-            SeriesError: If it is in use, if the key is another one, or if a file is missing, was changed, or
-                is older than the ledger says.
-            FileError: If the folder or the key file cannot be read.
-        """
-        return cls._checked(Files(folder), key_of(key), follower(ledger))
-
-    @classmethod
-    def _checked(cls, files: Files, key: Key, follow: Follow | None) -> Self:
-        series = cls(files, key, follow)
-        with series._entered():
-            return series
-
-    @contextmanager
-    def _entered(self) -> Iterator[Folder]:
-        with entered(self._files, self._key, self._follow) as folder:
-            yield folder
+        return cls._started(files, own, privacy, header, ledger)
 
     def release(
         self,
@@ -222,7 +167,7 @@ class Series:
             MemoryLimitError: If ``memory_limit`` is not enough.
             FileError: If a file cannot be read or written.
         """
-        called = _checked_name(name)
+        called = checked_name(name)
         with self._entered() as folder:
             commit = folder.find(called)
             if commit is None:
@@ -233,107 +178,13 @@ class Series:
                 commit = folder.release(called, attempt)
             return _shown(folder, commit)
 
-    def forget(self, user: Any) -> None:
-        """Delete what the series keeps of a user: from the next release on it gives nothing, for ever.
-
-        It is done when the call returns, and applied with the next release. Rows of this user are ignored
-        from then on, also those of a user that has none yet. What was listed stays listed. Scores keep what
-        the user gave until the block ends; the guarantee covers that. Whether and when somebody is forgotten
-        may depend on lists and on the user's own rows, not on the rows of others.
-
-        Args:
-            user: The user, as in the table; a tuple if several columns identify it. Text stands for the
-                number (of 64 bits with a sign), day or time that it says as well, and these for their text.
-
-        Raises:
-            SeriesError: If the series is full (close it), in use or damaged.
-            SchemaError: If it is no value that can be a user.
-        """
-        with self._entered() as folder:
-            folder.forget(lambda secret: _mechanism.request_of(folder.header, secret, user))
-
     @property
     def items(self) -> ItemTable:
         """All items that came out so far, in the order of the releases."""
         with self._entered() as folder:
             return _mechanism.joined(folder.header, [folder.items_of(commit) for commit in folder.commits])
 
-    def status(self) -> SeriesStatus:
-        """Return how many releases were made, and what is promised."""
-        with self._entered() as folder:
-            return _status(folder, len(folder.commits))
-
-    def check(self) -> CheckResult:
-        """Derive the certificate of the series again, and go through its commits.
-
-        Returns:
-            Whether thresholds, caps and noise hold what the series promises. That all commits belong
-            together is checked by every call.
-
-        Raises:
-            SeriesError: As for every call, if a file is missing or was changed.
-        """
-        with self._entered() as folder:
-            differences = _mechanism.differences(folder.header)
-        if differences:
-            return CheckResult(ok=False, reason="\n".join(differences), differences=tuple(differences))
-        return CheckResult(ok=True, reason="everything in it follows from what it promises")
-
-    def close(self, *, forever: bool = False) -> None:
-        """Destroy the state of the series, and with it all that is kept of users. The lists stay.
-
-        Nothing has to be closed after use. This ends the series: no further release can be made.
-
-        Args:
-            forever: ``True``, since nothing brings the state back.
-
-        Raises:
-            InvalidParameterError: If it is not ``True``.
-        """
-        if not as_flag("forever", forever):
-            raise InvalidParameterError(
-                "forever must be True: closing a series destroys its state, and no further release can be "
-                "made; there is nothing to close after use"
-            )
-        with self._entered() as folder:
-            folder.close()
-
-    def __repr__(self) -> str:
-        """Say where it is; the key is not shown."""
-        return f"<dpsel.Series in {self._files.shown}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Refuse a pickle, which would have the key in it."""
-        raise SeriesError("a series is not pickled, since its key would be; open it where it is needed")
-
-
-def _checked_name(name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidParameterError(
-            f"name must be a text, got {type_name(name)}; give a str such as '2026-W01'"
-        )
-    if not name or len(name) > _LONGEST_NAME or not is_unicode(name) or any(map(is_control, name)):
-        raise InvalidParameterError(
-            f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such "
-            "as '2026-W01', since it decides which list is shown"
-        )
-    return name
-
-
-def _status(folder: Folder, made: int) -> SeriesStatus:
-    header = folder.header
-    return SeriesStatus(
-        privacy=header.guarantee,
-        releases=header.releases,
-        names=tuple(commit.name for commit in folder.commits[:made]),
-        max_items_per_user=header.max_items_per_user,
-        user=tuple(header.user),
-        item=tuple(header.item),
-        prompt=header.prompt,
-        is_closed=folder.is_closed,
-    )
-
 
 def _shown(folder: Folder, commit: Commit) -> SeriesRelease:
     items = _mechanism.table_of(folder.header, folder.items_of(commit))
-    return SeriesRelease(commit.name, commit.number, items, _status(folder, commit.number))
+    return SeriesRelease(commit.name, commit.number, items, status_of(folder, commit.number))

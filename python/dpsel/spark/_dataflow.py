@@ -187,7 +187,8 @@ class Dataflow:
         """
         shared, session = self._frequent(contributions, 1), self._data.sparkSession
         tasks = self._tasks(shared, BLOCK_TASK_ROWS)
-        sending = groups(session, shared, tasks, ", or take Sips, which sums up fewer items")
+        instead = ", or take Sips, which sums up fewer items"
+        sending = groups(session, shared, tasks, instead, of_nodes=self._job.is_tree)
         blocks_in = Tables() if self._context is None else Pairs(session, tasks)
         steering, last = _core.ExchangeSteering(self._job), self._job.rounds - 1
         with ExitStack() as alive:

@@ -21,6 +21,8 @@ __all__ = ["cores", "groups"]
 DRIVER_SUMS: int = 8_000_000
 #: Bytes of a sum at most. In later scored rounds it has up to 10, and mostly 5.
 _SUM_BYTES: Final = 26
+#: Bytes of which node stands above one, beside its first sum.
+_LINE_BYTES: Final = 10
 _LIMIT: Final = "spark.driver.maxResultSize"
 _UNITS: Final = "bkmgtp"
 
@@ -35,19 +37,23 @@ def cores(session: Any) -> int:
     return int(parts.count())
 
 
-def groups(session: Any, counts: ExchangePacked, tasks: int, instead: str) -> list[range]:
+def groups(
+    session: Any, counts: ExchangePacked, tasks: int, instead: str, *, of_nodes: bool = False
+) -> list[range]:
     """Divide tasks into groups whose sums come to the driver together, given the user counts of items.
 
-    No variable of a traceback has an exact count.
+    ``of_nodes`` says that the items are the nodes of a tree. No variable of a traceback has an exact count.
 
     Raises:
         MemoryLimitError: If the sums of one task may be more than Spark lets come to the driver.
     """
-    most = _limit(session) // _SUM_BYTES
+    each = _SUM_BYTES + _LINE_BYTES * of_nodes
+    most = _limit(session) // each
     if _core.ExchangeSteering.most_sums(counts, 1) > most:
         raise MemoryLimitError(
             f"the sums of a round may exceed {_LIMIT}, as there are too many items of several users; start "
-            f"Spark with --conf {_LIMIT}={_enough(counts)}g and a driver of twice as much memory{instead}"
+            f"Spark with --conf {_LIMIT}={_enough(counts, each)}g and a driver of twice as much "
+            f"memory{instead}"
         )
     together = tasks
     while together > 1 and _core.ExchangeSteering.most_sums(counts, together) > min(most, DRIVER_SUMS):
@@ -55,10 +61,10 @@ def groups(session: Any, counts: ExchangePacked, tasks: int, instead: str) -> li
     return [range(first, min(first + together, tasks)) for first in range(0, tasks, together)]
 
 
-def _enough(counts: ExchangePacked) -> int:
-    """Return a power of two of gibibytes for the sums of a task."""
+def _enough(counts: ExchangePacked, each: int) -> int:
+    """Return a power of two of gibibytes for the sums of a task, each of so many bytes."""
     sums = _core.ExchangeSteering.most_sums(counts, 1)
-    return 1 << (sums * _SUM_BYTES >> 30).bit_length()
+    return 1 << (sums * each >> 30).bit_length()
 
 
 def _limit(session: Any) -> int:

@@ -41,7 +41,14 @@ class _OnDriver(Generic[_Local]):
         """What was enforced."""
         return self._local.report
 
-    def filter(self, table: Any, *, item: str | Sequence[str] | None = None, other: Any = None) -> Any:
+    def filter(
+        self,
+        table: Any,
+        *,
+        item: str | Sequence[str] | None = None,
+        other: Any = None,
+        roll_up: bool = False,
+    ) -> Any:
         """Return the rows of a table whose item was released, as [`Release.filter`][dpsel.Release.filter].
 
         They are private data. A Spark DataFrame gives a lazy Spark DataFrame.
@@ -50,6 +57,7 @@ class _OnDriver(Generic[_Local]):
             table: A Spark DataFrame, or any other table.
             item: The columns of the table that hold the item; by default those that the selection named.
             other: Keep the other rows too, with this in place of their item.
+            roll_up: For the nodes of a tree: give each row the lowest released node that is its own or above.
 
         Returns:
             The rows.
@@ -58,7 +66,7 @@ class _OnDriver(Generic[_Local]):
             SchemaError: If a column is missing, or cannot hold the released items.
             InvalidParameterError: If the items are n-grams, or ``other`` was released or does not fit.
         """
-        return self._local.filter(table, item=item, other=other)
+        return self._local.filter(table, item=item, other=other, roll_up=roll_up)
 
     def to_local(self) -> _Local:
         """Return the release as the local engine does."""

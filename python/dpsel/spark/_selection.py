@@ -87,7 +87,7 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
         ngrams: ``(fewest, most)`` words: the item column is text, and its n-grams are the items.
         tokenizer: What n-grams are made of: ``"words"`` (usual), ``"chars"``, ``"subwords"``, or a function,
             which runs in Spark's Python workers: see [the page](https://dpsel.github.io/dpsel/guide/tokenizers/).
-        levels: Refused, as the rounds of a tree run in memory only.
+        levels: What makes a tree of the items, as for [`select_partitions`][dpsel.select_partitions].
         progress: ``True`` draws a bar. A function is called on the driver with ``(done, total)`` after each
             step.
         num_partitions: Number of partitions into which users and items are divided; by default four for each
@@ -113,7 +113,9 @@ def select_partitions(  # noqa: PLR0913 - keyword-only settings
     """
     columns = named_columns(user, item)
     lists = public_lists(
-        checked_list("exclude", exclude, columns), checked_list("public_items", public_items, columns)
+        checked_list("exclude", exclude, columns),
+        checked_list("public_items", public_items, columns),
+        levels=levels,
     )
     request = request_of_selection(
         privacy,
@@ -171,19 +173,22 @@ def _run(
     steps.begin(selection.most_rounds)
     with cluster.dataflow(selection.job, steps) as flow:
         with flow.contributions(selection.unread, looks=selection.sizes is not None) as contributions:
-            public = selection.counted_public
+            public = selection.read_public
             with flow.without(contributions, public) as others:
                 selection = _looked(flow, selection, others)
                 released = flow.selected(others)
             steps.end_rounds()
             looks_up, numbers, rest = selection.looks_up(schema), None, None
             known = flow.released_set(contributions, released) if looks_up else _core.ExchangePacked()
+            named = flow.names(known)
+            closed = selection.closed(named, released, schema)
             if selection.is_counted or selection.has_rest:
-                is_known = looks_up and not len(public)  # Then one join serves names and numbers.
-                listed = known if is_known else flow.released_set(contributions, released.followed_by(public))
+                # Then one join serves names and numbers.
+                is_known = looks_up and not len(public) and len(closed) == len(released)
+                listed = known if is_known else flow.released_set(contributions, closed.followed_by(public))
                 numbers = flow.noisy_counts(contributions, listed) if selection.is_counted else None
                 rest = flow.rest(contributions, listed) if selection.has_rest else None
-        made = selection.publish(flow.names(known), released, numbers, rest, schema, reason)
+        made = selection.publish(named, closed, numbers, rest, schema, reason)
     steps.end()
     return made
 

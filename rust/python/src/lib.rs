@@ -88,8 +88,8 @@ mod _core {
     use super::run::{check_source, run};
     #[pymodule_export]
     use super::series::{
-        SeriesRelease, seal, series_check, series_items, series_plan, series_release, series_user_digests,
-        tag, unseal,
+        SeriesRelease, count_series_check, count_series_plan, count_series_release, seal, series_check,
+        series_items, series_plan, series_release, series_user_digests, tag, unseal,
     };
     #[pymodule_export]
     use super::source::Source;

@@ -1,10 +1,11 @@
 //! A series of releases: its plan, one release from one state to the next, and files that are sealed.
 
+use dpsel_core::series::counts::{CountsAsked, CountsPlan, CountsUnit, release_counts};
 use dpsel_core::series::{self, Asked, ReleaseRemains, SeriesKeys, SeriesPlan};
 use dpsel_exact::Error;
 use dpsel_exact::accounting::Privacy;
 use dpsel_exact::random::{Digest, ReleaseKey};
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::ingest::{Columns, PublicList};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::{contributions, scratch};
 use pyo3::prelude::*;
@@ -14,6 +15,7 @@ use zeroize::Zeroizing;
 use crate::consumer::{Begun, Consumer};
 use crate::error::{guarded, internal, to_python};
 use crate::export::Release;
+use crate::public::read_list_of;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::validate::bound;
@@ -29,11 +31,7 @@ pub(crate) fn series_plan(
     max_items_per_user: i64,
     waits: bool,
 ) -> PyResult<String> {
-    let privacy = match (epsilon, rho) {
-        (Some(epsilon), None) => Privacy::ApproxDp { epsilon, delta },
-        (None, Some(rho)) => Privacy::Zcdp { rho, delta },
-        _ => return Err(internal("a series has either an epsilon or a rho")),
-    };
+    let privacy = privacy_of(epsilon, delta, rho)?;
     guarded(|| {
         let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
         let max_items_per_user = bound(max_items_per_user)?;
@@ -41,10 +39,54 @@ pub(crate) fn series_plan(
     })
 }
 
+/// The plan of a series of numbers, as JSON.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
+#[pyo3(signature = (
+    *, epsilon, delta, rho, releases, window, max_items_per_user, max_releases_per_item, is_of_one_release
+))]
+pub(crate) fn count_series_plan(
+    epsilon: Option<f64>,
+    delta: f64,
+    rho: Option<f64>,
+    releases: i64,
+    window: i64,
+    max_items_per_user: i64,
+    max_releases_per_item: i64,
+    is_of_one_release: bool,
+) -> PyResult<String> {
+    let privacy = privacy_of(epsilon, delta, rho)?;
+    let unit = if is_of_one_release { CountsUnit::UserRelease } else { CountsUnit::User };
+    guarded(|| {
+        let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
+        let max_items_per_user = bound(max_items_per_user)?;
+        let window = u32::try_from(window).map_err(|_| CountsAsked::no_window(window))?;
+        let max_releases_per_item = u32::try_from(max_releases_per_item)
+            .map_err(|_| CountsAsked::no_releases_per_item(max_releases_per_item))?;
+        let asked =
+            CountsAsked { privacy, releases, window, max_items_per_user, max_releases_per_item, unit };
+        CountsPlan::new(asked)?.to_json()
+    })
+}
+
+fn privacy_of(epsilon: Option<f64>, delta: f64, rho: Option<f64>) -> PyResult<Privacy> {
+    match (epsilon, rho) {
+        (Some(epsilon), None) => Ok(Privacy::ApproxDp { epsilon, delta }),
+        (None, Some(rho)) => Ok(Privacy::Zcdp { rho, delta }),
+        _ => Err(internal("a series has either an epsilon or a rho")),
+    }
+}
+
 /// Refuse a plan whose certificate does not hold.
 #[pyfunction]
 pub(crate) fn series_check(plan: &str) -> PyResult<()> {
     guarded(|| SeriesPlan::from_json(plan).map(drop))
+}
+
+/// Refuse a plan of a series of numbers whose certificate does not hold.
+#[pyfunction]
+pub(crate) fn count_series_check(plan: &str) -> PyResult<()> {
+    guarded(|| CountsPlan::from_json(plan).map(drop))
 }
 
 /// What one release of a series leaves behind.
@@ -69,15 +111,51 @@ impl SeriesRelease {
     }
 }
 
+/// What a series releases.
+#[derive(Clone)]
+enum Plan {
+    /// New items.
+    Items(SeriesPlan),
+    /// Numbers of items, of which some may be named now.
+    Counts(CountsPlan, Option<PublicList>),
+}
+
+impl Plan {
+    fn release(
+        &self,
+        keys: SeriesKeys<'_>,
+        state: Option<&[u8]>,
+        rows: (dpsel_rows::ingest::Source, &Columns),
+        forget: &[Digest],
+        control: &Control,
+    ) -> dpsel_exact::Result<ReleaseRemains> {
+        match self {
+            Self::Items(plan) => series::release(plan, keys, state, rows, forget, control),
+            Self::Counts(plan, named) => {
+                release_counts(plan, keys, state, rows, named.as_ref(), forget, control)
+            }
+        }
+    }
+}
+
 /// A release of a series, apart from its rows.
 struct SeriesJob {
-    plan: SeriesPlan,
+    plan: Plan,
     secret: ReleaseKey,
     noise: ReleaseKey,
     state: Option<Zeroizing<Vec<u8>>>,
     columns: Columns,
     forget: Vec<Digest>,
     settings: Settings,
+}
+
+impl SeriesJob {
+    /// Make the release, with the text of the plan in place of a report.
+    fn run(&self, py: Python<'_>, source: &Source, plan: String) -> PyResult<SeriesRelease> {
+        let ReleaseRemains { state, items } = source.run(py, self)?;
+        let items = Py::new(py, Release::with_text(py, items, plan)?)?;
+        Ok(SeriesRelease { state, items })
+    }
 }
 
 impl Consumer for SeriesJob {
@@ -102,7 +180,7 @@ impl Consumer for SeriesJob {
         let run = move |source, control: &Control| {
             let keys = SeriesKeys { secret: &secret, noise: &noise };
             let state = state.as_ref().map(|state| state.as_slice());
-            series::release(&plan, keys, state, (source, &columns), &forget, control)
+            plan.release(keys, state, (source, &columns), &forget, control)
         };
         Ok((self.settings.control(), Box::new(run)))
     }
@@ -134,7 +212,7 @@ pub(crate) fn series_release(
     with_phase: bool,
 ) -> PyResult<SeriesRelease> {
     let job = SeriesJob {
-        plan: guarded(|| SeriesPlan::from_json(&plan))?,
+        plan: Plan::Items(guarded(|| SeriesPlan::from_json(&plan))?),
         secret: key(secret)?,
         noise: key(noise_key)?,
         state: state.map(|state| Zeroizing::new(state.to_vec())),
@@ -142,9 +220,44 @@ pub(crate) fn series_release(
         forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
         settings: Settings::new(threads, memory_limit, progress, with_phase)?,
     };
-    let ReleaseRemains { state, items } = source.run(py, &job)?;
-    let items = Py::new(py, Release::with_text(py, items, plan)?)?;
-    Ok(SeriesRelease { state, items })
+    job.run(py, source, plan)
+}
+
+/// Read the rows of the next release of a series of numbers, and make it.
+#[pyfunction]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::needless_pass_by_value,
+    reason = "arguments of a Python function"
+)]
+#[pyo3(signature = (
+    plan, secret, state, noise_key, source, columns_json, forget, named, *, threads=None, memory_limit=None
+))]
+pub(crate) fn count_series_release(
+    py: Python<'_>,
+    plan: String,
+    secret: &[u8],
+    state: Option<&[u8]>,
+    noise_key: &[u8],
+    source: &Source,
+    columns_json: &str,
+    forget: Vec<Vec<u8>>,
+    named: Option<&Bound<'_, PyAny>>,
+    threads: Option<i64>,
+    memory_limit: Option<i64>,
+) -> PyResult<SeriesRelease> {
+    let columns = columns(columns_json)?;
+    let named = named.map(|pairs| read_list_of(pairs, &columns, "items=")).transpose()?;
+    let job = SeriesJob {
+        plan: Plan::Counts(guarded(|| CountsPlan::from_json(&plan))?, named),
+        secret: key(secret)?,
+        noise: key(noise_key)?,
+        state: state.map(|state| Zeroizing::new(state.to_vec())),
+        columns,
+        forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
+        settings: Settings::new(threads, memory_limit, None, false)?,
+    };
+    job.run(py, source, plan)
 }
 
 /// The items of some lists of a series in one table, with the text of the last list.

@@ -3,6 +3,8 @@
 //! So the first items, however many a user keeps, are *closed*: with an item all items above it are kept. The proof of
 //! `Steered` needs that (`docs/algorithms/descent.md`).
 
+use std::cmp::Reverse;
+
 use dpsel_rows::contributions::Lineage;
 
 /// An item of a user.
@@ -10,40 +12,33 @@ use dpsel_rows::contributions::Lineage;
 struct Placed {
     item: u32,
     priority: u128,
-    /// The smallest priority of the user's lowest items that are this one or below it. None is known yet at first.
-    first_below: Option<u128>,
+    /// The smallest priority of the user's items that are this one or below it.
+    first_below: u128,
 }
 
-/// The buffer of one thread that brings items into this order.
+/// The buffer that brings items of a user into this order.
 #[derive(Debug, Default)]
 pub(super) struct ClosedOrder(Vec<Placed>);
 
 impl ClosedOrder {
     /// Bring the items of a user into order, given the priority of each.
     ///
-    /// The user takes its lowest items by priority, each behind those of the items above it that do not stand in order yet.
+    /// The user takes its items by priority, each behind those of the items above it that do not stand in order yet.
     pub(super) fn order(&mut self, items: &mut [u32], priorities: &[u128], lineage: &Lineage) {
         let Self(placed) = self;
         placed.clear();
         let each = items.iter().zip(priorities);
-        placed.extend(each.map(|(item, priority)| Placed {
-            item: *item,
-            priority: *priority,
-            first_below: None,
-        }));
-        // From below, so that each item is known when the one above it is looked at.
-        let from_below = |placed: &Placed| (std::cmp::Reverse(lineage.level(placed.item)), placed.item);
+        placed.extend(each.map(|(&item, &priority)| Placed { item, priority, first_below: priority }));
+        // From below, so that each item is known when those above it are looked at.
+        let from_below = |placed: &Placed| (Reverse(lineage.level(placed.item)), placed.item);
         placed.sort_unstable_by_key(from_below);
         for at in 0..placed.len() {
-            let Placed { item, priority, first_below } = placed[at];
-            // Otherwise: it is one of the lowest.
-            let first = first_below.unwrap_or(priority);
-            placed[at].first_below = Some(first);
-            let Some(above) = lineage.above(item) else { continue };
-            let wanted = (std::cmp::Reverse(lineage.level(above)), above);
-            if let Ok(place) = placed.binary_search_by_key(&wanted, from_below) {
-                let known = &mut placed[place].first_below;
-                *known = Some(known.map_or(first, |known| known.min(first)));
+            let Placed { item, first_below, .. } = placed[at];
+            for above in lineage.above(item) {
+                let wanted = (Reverse(lineage.level(above)), above);
+                if let Ok(place) = placed.binary_search_by_key(&wanted, from_below) {
+                    placed[place].first_below = first_below.min(placed[place].first_below);
+                }
             }
         }
         placed
@@ -74,9 +69,7 @@ mod tests {
             let lineage = kept.vocabulary().keys().lineage().unwrap();
             for user in 0..kept.users() {
                 let items = kept.kept_items(user);
-                assert!(
-                    items.iter().all(|item| lineage.above(*item).is_none_or(|above| items.contains(&above)))
-                );
+                assert!(items.iter().all(|item| lineage.above(*item).all(|above| items.contains(&above))));
             }
         }
     }

@@ -10,7 +10,6 @@ use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
 use dpsel_rows::contributions::{Contributions, Digests, ItemCode, Lineage, Piece, Start, Vocabulary};
 use dpsel_rows::runtime::{Control, REMOVING, Tally, parallel};
 
-use super::ancestor_order::ClosedOrder;
 use super::item_set::ItemSet;
 use super::kept_piece::KeptPiece;
 use super::priorities::{AHEAD, Priorities};
@@ -176,8 +175,8 @@ impl BoundedContributions {
         }
         let (bound, priorities) = (self.bound as usize, &self.priorities);
         parallel::map(threads, parts, |mut part| {
-            let (keyed, spare, closed) = (CodedWords::default(), Vec::new(), ClosedOrder::default());
-            let mut order = Order { bound, priorities, digests: &digests, lineage, keyed, spare, closed };
+            let (keyed, spare) = (CodedWords::default(), Vec::new());
+            let mut order = Order { bound, priorities, digests: &digests, lineage, keyed, spare };
             part.each_user(tally, |user| job(user, &mut order));
         });
     }
@@ -262,7 +261,6 @@ struct Order<'a> {
     lineage: Option<&'a Lineage>,
     keyed: CodedWords,
     spare: Vec<u32>,
-    closed: ClosedOrder,
 }
 
 impl Order<'_> {
@@ -279,11 +277,8 @@ impl Order<'_> {
     /// Put the items of a user in an order of priority in which each stands behind those above it.
     fn close(&mut self, user: &mut User<'_>, lineage: &Lineage) {
         let items = &mut user.items[..*user.len as usize];
-        let words = &mut self.keyed.whole;
-        words.clear();
-        words.extend(items.iter().map(|item| self.digests.get(ItemCode(*item)).0));
-        self.priorities.fill(user.digest, words);
-        self.closed.order(items, words, lineage);
+        let digest = |item| self.digests.get(ItemCode(item));
+        self.priorities.order_closed(user.digest, items, digest, lineage, &mut self.keyed);
         *user.ordered = *user.len;
     }
 

@@ -12,4 +12,4 @@ mod tests;
 pub use bounded_contributions::{BoundedContributions, KeptItems};
 pub use item_set::ItemSet;
 pub(crate) use kept_piece::KeptPiece;
-pub use priorities::{AHEAD, Priorities};
+pub use priorities::{AHEAD, PlacedItems, Priorities};

@@ -3,10 +3,22 @@
 use dpsel_exact::random::{
     CodedWords, Digest, PairWords, Purpose, ReleaseKey, code_of, order_ties, with_code,
 };
+use dpsel_rows::contributions::Lineage;
+
+use super::ancestor_order::ClosedOrder;
 
 /// Items ordered at a time, in multiples of D0. Ordering only the first items saves most of the work for users of many
 /// items. Four times D0 items are enough for all rounds of nearly every user.
 pub const AHEAD: usize = 4;
+
+/// Items by their places among many.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacedItems<'a> {
+    /// The item of each place.
+    pub digests: &'a [Digest],
+    /// Which places stand above which, if items stand above others.
+    pub lineage: Option<&'a Lineage>,
+}
 
 /// Puts items of a user in the order of PRF(key, "bound", user, item), whose words are distinct.
 #[derive(Debug, Clone)]
@@ -17,11 +29,6 @@ impl Priorities {
     #[must_use]
     pub fn new(key: &ReleaseKey) -> Self {
         Self(PairWords::new(key, Purpose::Bound))
-    }
-
-    /// Replace the digests of items by their priorities for a user.
-    pub(super) fn fill(&self, user: Digest, digests: &mut [u128]) {
-        self.0.fill_for_user(user, digests);
     }
 
     /// Put the first `first` items by priority, or all if there are fewer, before the others, in this order. Returns
@@ -37,6 +44,38 @@ impl Priorities {
         keyed.whole.clear();
         keyed.whole.extend(items.iter().map(|&item| digest(item).0));
         self.order_digested(user, items, digest, first, keyed)
+    }
+
+    /// Put all items, of which some stand above others, in an order of priority in which each stands behind those above it.
+    pub(super) fn order_closed(
+        &self,
+        user: Digest,
+        items: &mut [u32],
+        digest: impl Fn(u32) -> Digest,
+        lineage: &Lineage,
+        keyed: &mut CodedWords,
+    ) {
+        let words = &mut keyed.whole;
+        words.clear();
+        words.extend(items.iter().map(|&item| digest(item).0));
+        self.0.fill_for_user(user, words);
+        ClosedOrder::default().order(items, words, lineage);
+    }
+
+    /// As [`Self::order`], of the places of items. Where some stand above others, each stands behind those above it, and
+    /// all are put in order.
+    pub fn order_places(
+        &self,
+        user: Digest,
+        places: &mut [u32],
+        items: PlacedItems<'_>,
+        first: usize,
+        keyed: &mut CodedWords,
+    ) -> usize {
+        let digest = |place: u32| items.digests[place as usize];
+        let Some(lineage) = items.lineage else { return self.order(user, places, digest, first, keyed) };
+        self.order_closed(user, places, digest, lineage, keyed);
+        places.len()
     }
 
     /// As [`Self::order`]; `keyed.whole` has the digests of the items.

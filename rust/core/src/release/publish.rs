@@ -38,6 +38,11 @@ pub(crate) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
+    /// Numbers of users.
+    pub(crate) fn of_users(values: &'a [i64]) -> Self {
+        Self { name: USERS_COLUMN, values }
+    }
+
     /// The numbers that are asked for, if there are any.
     pub(crate) fn of(asked: Option<&CountedUsers>, values: Option<&'a [i64]>) -> Option<Self> {
         asked.zip(values).map(|(asked, values)| Self { name: asked.column(), values })

@@ -19,13 +19,16 @@ pub struct Calibration {
     /// The noise of the numbers of what the list covers, if they are published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<RestNoise>,
+    /// Whether the importance of an item is limited by the prospects of those that stand above it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descent: bool,
 }
 
 impl Calibration {
     /// Rounds whose items are published without numbers.
     #[must_use]
     pub fn of(rounds: Vec<Round>) -> Self {
-        Self { rounds, counts: None, rest: None }
+        Self { rounds, counts: None, rest: None, descent: false }
     }
 
     /// These rounds, and numbers with this noise.
@@ -63,6 +66,9 @@ impl Calibration {
         }
         if self.rest != expected.rest {
             found.push("the noise of the rest is not what the request calls for".into());
+        }
+        if self.descent != expected.descent {
+            found.push("descent is not what the request calls for".into());
         }
         found
     }

@@ -31,7 +31,7 @@ mod turns;
 
 pub use block::{
     BLOCK_ITEMS, BlockFiller, BlockRound, Blocks, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, PackBlock,
-    SharedTable, UserBlock,
+    SharedLines, SharedTable, UserBlock,
 };
 pub use calibration::{Calibration, Round};
 pub use decision::Decider;

@@ -2,7 +2,7 @@
 
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::Totals;
+use dpsel_rows::contributions::{Lineage, Totals};
 use dpsel_rows::runtime::{Control, parallel};
 
 use super::calibration::Calibration;
@@ -25,7 +25,9 @@ const RANKED_BYTES: usize = size_of::<i64>();
 #[must_use]
 pub fn bytes(calibration: &Calibration, totals: Totals, control: &Control) -> usize {
     if calibration.scoring().is_some() {
-        return scored::bytes(totals, control);
+        let lines =
+            if calibration.descent { totals.codes * (scored::LINE_BYTES + Lineage::BYTES) } else { 0 };
+        return scored::bytes(totals, control) + lines;
     }
     let weights = calibration.rounds.iter().map(|round| round.weighting.bytes(totals));
     plain_bytes(calibration, totals) + weights.max().unwrap_or(0) // Otherwise: no rounds.

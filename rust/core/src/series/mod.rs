@@ -6,13 +6,16 @@
 //!
 //! `plan` has all integers, `calibration` finds them and `certificate` certifies them. `arrivals` brings rows to the
 //! accounts of users (`account`). `walk` has the sums and the decision of an item, and `steering` its importance.
-//! `release` makes one release, from one `state` to the next, and `lists` puts all lists together.
+//! `opening` has what every release checks first, `release` makes one, from one `state` to the next, and `lists` puts all
+//! lists together. `counts` is a series of numbers of users in place of lists.
 
 mod account;
 mod arrivals;
 mod calibration;
 mod certificate;
+pub mod counts;
 mod lists;
+mod opening;
 mod plan;
 mod release;
 mod state;

@@ -4,12 +4,13 @@ use arrow_array::RecordBatch;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{self, Contributions};
-use dpsel_rows::ingest::{ColumnLayout, Columns, Key, OpenSource, Source};
+use dpsel_rows::ingest::{ColumnLayout, Columns, Key, Source};
 use dpsel_rows::runtime::{Control, parallel};
 use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
 use super::arrivals::arrive;
+use super::opening::{Known, open, refuse_another};
 use super::plan::SeriesPlan;
 use super::state::{Item, State, Status};
 use super::steering::Course;
@@ -51,13 +52,10 @@ pub fn release(
 ) -> Result<ReleaseRemains> {
     let state = state.map(|bytes| State::from_bytes(bytes, plan, keys.secret)).transpose()?;
     let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
-    if state.release == plan.asked.releases {
-        return Err(Error::Incompatible {
-            what: format!("the series has had all its releases, which are {}", plan.asked.releases),
-            fix: "begin a new series, which costs anew",
-        });
-    }
-    let (source, schema) = open(&mut state, source, columns, control)?;
+    refuse_another(state.release, plan.asked.releases)?;
+    let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
+    let source = open(&mut known, source, columns, control)?;
+    let schema = ColumnLayout::from_text(&state.types, columns)?;
     let order = contributions::RowOrder::Any;
     let rows = contributions::read_in_order(source, &order, keys.secret, control)?;
     let mut series = Series { plan, keys, control, state, release: 0 };
@@ -67,35 +65,6 @@ pub fn release(
     let items = schema.item_schema()?.decode(known, keys.secret)?;
     let items = publish_columns(&items, Beside::default())?;
     Ok(ReleaseRemains { state: series.state.to_bytes(plan, keys.secret)?, items })
-}
-
-/// Open the source, and compare its columns with those of the releases before.
-fn open(
-    state: &mut State,
-    source: Source,
-    columns: &Columns,
-    control: &Control,
-) -> Result<(OpenSource, ColumnLayout)> {
-    if columns.levels.is_some() {
-        return Err(Error::Incompatible {
-            what: "a series does not take levels=".into(),
-            fix: "leave it out, or make one release with select_partitions",
-        });
-    }
-    let text = serde_json::to_string(columns).map_err(|_| Error::Internal("columns do not serialise"))?;
-    if state.release > 0 && text != state.columns {
-        return Err(Error::Incompatible {
-            what: "the columns are not those of the releases before".into(),
-            fix: "name the same columns in every release of a series, with the same ngrams=",
-        });
-    }
-    let source = OpenSource::open(source, columns, control)?;
-    let mut layout = source.layout().clone();
-    if state.release > 0 {
-        layout = layout.after(ColumnLayout::from_text(&state.types, columns)?)?;
-    }
-    (state.columns, state.types) = (text, layout.to_text()?);
-    Ok((source, layout))
 }
 
 /// A release on its way.
@@ -277,7 +246,7 @@ fn observe(
     control: &Control,
 ) -> Result<()> {
     let digests: Vec<Digest> = active.iter().map(|item| items[*item as usize].digest).collect();
-    let noise = ReleaseNoise::new(plan, key, round).of(&digests, control)?;
+    let noise = ReleaseNoise::new(plan.sigma, key, round).of(&digests, control)?;
     let course = Course::after(plan, release, round);
     for (item, noise) in active.iter().zip(noise) {
         if let Some(walk) = items[*item as usize].walk.as_mut().filter(|walk| !walk.is_paused()) {

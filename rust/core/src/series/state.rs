@@ -1,13 +1,14 @@
 //! The state of a series between two releases: all accounts, walks and ranks, in an order that no row decides.
 
 use dpsel_exact::Result;
+use dpsel_exact::random::bytes::push_digest;
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey};
 use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
 use super::plan::{MOST_RELEASES, NORM, SeriesPlan};
 use super::walk::Walk;
-use super::wire::{WireReader, damaged, push_bytes, push_digest, push_integer, push_signed};
+use super::wire::{WireReader, damaged, push_bytes, push_integer, push_signed};
 use crate::weighting::FULL_IMPORTANCE;
 
 /// The first bytes, with the version of the form.

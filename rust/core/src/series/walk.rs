@@ -5,7 +5,6 @@ use dpsel_exact::noise::{Noise, NoisyThreshold, Threshold};
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey, Words};
 use dpsel_rows::runtime::{Control, parallel};
 
-use super::plan::SeriesPlan;
 use super::steering::Course;
 use crate::weighting::FULL_IMPORTANCE;
 
@@ -59,9 +58,9 @@ pub(super) struct ReleaseNoise {
 }
 
 impl ReleaseNoise {
-    /// Under the noise key of the release; rounds are counted from 1.
-    pub(super) fn new(plan: &SeriesPlan, key: &ReleaseKey, round: u32) -> Self {
-        let law = NoisyThreshold::new(Noise::Gaussian { sigma: plan.sigma }, Threshold::from_steps(0));
+    /// With this standard deviation in units, under the noise key of the release; rounds are counted from 1.
+    pub(super) fn new(sigma: f64, key: &ReleaseKey, round: u32) -> Self {
+        let law = NoisyThreshold::new(Noise::Gaussian { sigma }, Threshold::from_steps(0));
         Self { words: Words::new(key, Purpose::Series, round), law }
     }
 

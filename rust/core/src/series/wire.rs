@@ -34,11 +34,6 @@ pub(super) fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-/// Append a digest.
-pub(super) fn push_digest(digest: Digest, out: &mut Vec<u8>) {
-    out.extend(digest.0.to_le_bytes());
-}
-
 /// Bytes that are read from the front.
 #[derive(Debug)]
 pub(super) struct WireReader<'a>(pub(super) &'a [u8]);

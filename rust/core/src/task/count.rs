@@ -64,6 +64,7 @@ pub(crate) fn users_per_item_on(
         has_rounds: false,
         after: AfterRounds::Nothing,
         names: false,
+        parts: None,
         later: &|_| 0,
     };
     engine.read(source, None, &plan)?.users_per_item()

@@ -12,7 +12,7 @@ use dpsel_exact::Result;
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::random::Digest;
 use dpsel_rows::contributions::{ItemCode, Later, RowOrder};
-use dpsel_rows::ingest::{Columns, OpenSource, Source};
+use dpsel_rows::ingest::{Columns, NGrams, OpenSource, Source};
 use dpsel_rows::runtime::Control;
 
 use super::job::JobSpec;
@@ -60,6 +60,8 @@ pub struct Plan<'a> {
     pub after: AfterRounds,
     /// Whether the rows have to tell the names of items.
     pub names: bool,
+    /// The n-grams that are items, if those inside one stand above it in the rounds.
+    pub parts: Option<NGrams>,
     /// The bytes that the job takes beside its rows, if they are in memory.
     pub later: &'a Later<'a>,
 }
@@ -83,6 +85,12 @@ pub enum AfterRounds {
 }
 
 impl Plan<'_> {
+    /// Whether items stand above others.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.parts.is_some() || self.columns.levels.is_some()
+    }
+
     /// The most rows of a user and an item that count, if rows are counted.
     pub(crate) fn counted_rows(&self) -> Option<u32> {
         match self.after {

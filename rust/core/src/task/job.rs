@@ -2,7 +2,7 @@
 
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::{Error, Result};
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::ingest::{Columns, NGrams};
 use serde::{Deserialize, Serialize};
 
 use crate::rounds::Calibration;
@@ -33,6 +33,18 @@ impl JobSpec {
     #[must_use]
     pub(crate) fn of(columns: Columns, bound: Option<L0Bound>, calibration: Calibration) -> Self {
         Self { columns, bound, calibration, with_weights: false, min_users: 1 }
+    }
+
+    /// Whether all items above released ones are released, too. In rounds of scores these may have no noisy weight to be shown.
+    #[must_use]
+    pub fn closes(&self) -> bool {
+        self.columns.levels.is_some() || self.calibration.descent && !self.with_weights
+    }
+
+    /// The n-grams that are items, if those inside one stand above it.
+    #[must_use]
+    pub fn lines_of_ngrams(&self) -> Option<NGrams> {
+        self.columns.ngrams.filter(|_| self.calibration.descent)
     }
 
     /// The most items of one user, where there are rounds.

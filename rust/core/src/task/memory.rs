@@ -116,11 +116,14 @@ impl<'e> Held<'e> for MemoryRows<'e> {
     }
 
     fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
-        let Self { contributions, kept, key, control } = *self;
+        let Self { mut contributions, kept, key, control } = *self;
+        if let Some(ngrams) = job.lines_of_ngrams() {
+            contributions.find_parts(ngrams, key, control)?;
+        }
         let bounded = BoundedContributions::new(contributions, job.kept()?, key, control)?;
         let publication = (job.with_weights, Lowered::to(job.min_users));
         let (items, keys) = run_rounds(bounded, &job.calibration, publication, key, control)?.into_parts();
-        let items = with_those_above(items, keys.lineage());
+        let items = with_those_above(items, keys.lineage().filter(|_| job.closes()));
         let each = |released: Released| (released.digest, (released.item, released.weight));
         let (digests, (codes, numbers)) = items.into_iter().map(each).unzip();
         Ok((Found { digests, codes, numbers }, Box::new(MemoryItems { keys, kept, key, control })))
@@ -151,13 +154,9 @@ impl<'e> Held<'e> for MemoryRows<'e> {
 
 /// Released items, and all items above them: a function of the release. The latter have no noisy weight.
 fn with_those_above(mut released: Vec<Released>, lineage: Option<&Lineage>) -> Vec<Released> {
-    let Some(lineage) = lineage else { return released };
-    let mut known: HashSet<ItemCode> = released.iter().map(|released| released.item).collect();
-    for at in 0..released.len() {
-        for (item, digest) in lineage.line(released[at].item.0).take_while(|(item, _)| known.insert(*item)) {
-            released.push(Released { item, digest, weight: 0 });
-        }
-    }
+    let above = lineage.map(|lineage| lineage.others_above(released.iter().map(|released| released.item)));
+    let each = above.into_iter().flatten();
+    released.extend(each.map(|(item, digest)| Released { item, digest, weight: 0 }));
     released
 }
 

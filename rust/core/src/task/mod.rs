@@ -24,8 +24,8 @@ pub use report::{FORMAT, KeyStamp, Release, Report};
 pub use request::Request;
 pub use run::{Outcome, run, run_on};
 pub use select::{
-    ListStamp, Possible, PublicLists, SelectRequest, after_a_look, publish, select_partitions,
-    sizes_of_a_look,
+    BeyondMemory, ListStamp, Possible, PublicLists, SelectRequest, after_a_look, check_order, publish,
+    select_partitions, sizes_of_a_look,
 };
 pub use top_k::{
     Domain, Draw, PublishedCounts, TopKOfRows, TopKRequest, loss_bound, top_k_from_counts, top_k_from_rows,

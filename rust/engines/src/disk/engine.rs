@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use dpsel_core::counting::{CountNoise, RestNoise, RestSums};
-use dpsel_core::task::{self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, ToCount};
+use dpsel_core::task::{
+    self, AfterRounds, Engine, Found, Held, ItemFacts, JobSpec, Plan, PublicLists, ToCount,
+};
 use dpsel_core::weighting::{FilledSlots, MatchingSlots};
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::clipped;
@@ -60,6 +62,8 @@ impl Engine for DiskEngine<'_> {
                 (true, AfterRounds::Nothing) => TakenOut::Rest,
                 (true, AfterRounds::NoisyNumbers(_) | AfterRounds::Users) => TakenOut::RestAndAll,
             },
+            lines: plan.has_lines(),
+            parts: plan.parts,
         };
         let rows = RowSink::new(self.key, self.stages, &self.scratch, wanted)?;
         let prepare = (
@@ -74,10 +78,10 @@ impl Engine for DiskEngine<'_> {
                 let (mut rows, stages) = self.divided(rows, plan, &order)?;
                 let (key, scratch, control) = (self.key, &self.scratch, self.control());
                 let names = rows.names.take();
-                let lookup = Lookup { schema, columns: plan.columns, key, control, again, names };
-                let public = plan.lists.public_digests();
-                let keeps_rows = !matches!(plan.after, AfterRounds::Nothing);
-                Ok(Box::new(DiskRows { key, stages, scratch, rows, lookup, public, keeps_rows }))
+                let lookup =
+                    Lookup { schema, columns: plan.columns, key, control, again, names, known: None };
+                let (lists, keeps_rows) = (plan.lists, !matches!(plan.after, AfterRounds::Nothing));
+                Ok(Box::new(DiskRows { key, stages, scratch, rows, lookup, lists, keeps_rows }))
             }
         }
     }
@@ -96,7 +100,9 @@ impl<'a> DiskEngine<'a> {
             AfterRounds::Nothing => !plan.has_rounds,
             AfterRounds::NoisyNumbers(_) | AfterRounds::Users => rows.held.is_none(),
         };
-        let divided = |stored, bytes| divided(stored, (order, bytes), self.key, self.stages, &self.scratch);
+        let divided = |stored, bytes| {
+            divided(stored, (order, bytes, plan.has_lines()), self.key, self.stages, &self.scratch)
+        };
         let (contributions, stages) = divided(rows.contributions, if gathers { WEIGHED } else { LISTED })?;
         let held = rows.held.map(|held| divided(held, WEIGHED)).transpose()?;
         Ok((StoredRows { contributions, held: held.map(|(held, _)| held), ..rows }, stages))
@@ -110,7 +116,7 @@ struct DiskRows<'e> {
     scratch: &'e Scratch,
     rows: StoredRows,
     lookup: Lookup<'e>,
-    public: Vec<Digest>,
+    lists: &'e PublicLists,
     /// Whether something is counted after the rounds.
     keeps_rows: bool,
 }
@@ -144,11 +150,16 @@ impl<'e> Held<'e> for DiskRows<'e> {
 
     fn released(self: Box<Self>, job: &JobSpec) -> Result<(Found, Box<dyn ItemFacts + 'e>)> {
         let rounds = self.rounds(job);
-        let Self { rows: StoredRows { contributions, held, counts, .. }, lookup, public, keeps_rows, .. } =
-            *self;
+        let Self {
+            rows: StoredRows { contributions, held, counts, .. }, mut lookup, lists, keeps_rows, ..
+        } = *self;
         let contributions = Arc::new(contributions);
         let held = held.map(Arc::new).or_else(|| keeps_rows.then(|| Arc::clone(&contributions)));
-        let found = found(&rounds.decided(contributions, counts)?)?;
+        let mut found = found(&rounds.decided(contributions, counts)?)?;
+        if job.closes() {
+            found = lookup.close(&found.digests, lists)?;
+        }
+        let public = lists.public_digests();
         Ok((found, Box::new(DiskItems { rounds, held, lookup, public })))
     }
 
@@ -163,7 +174,7 @@ impl<'e> Held<'e> for DiskRows<'e> {
             ToCount::Listed(items) => (Some(ReleasedSet::list(items)), None),
         };
         let found = found(&rounds.counted(&self.rows.contributions, set.as_ref(), true, most)?)?;
-        let Self { lookup, public, .. } = *self;
+        let (lookup, public) = (self.lookup, self.lists.public_digests());
         Ok((found, Box::new(DiskItems { rounds, held: None, lookup, public })))
     }
 }
@@ -210,7 +221,7 @@ impl ItemFacts for DiskItems<'_> {
     }
 
     fn names(self: Box<Self>, items: &Found) -> Result<RecordBatch> {
-        self.lookup.items(&items.digests)
+        self.lookup.into_items(&items.digests)
     }
 }
 

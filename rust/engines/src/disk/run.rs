@@ -1,6 +1,6 @@
 //! One entry for every task.
 
-use dpsel_core::task::{self, Outcome, Request, run_on};
+use dpsel_core::task::{self, BeyondMemory, Outcome, Request, check_order, run_on};
 use dpsel_exact::error::quoted_path;
 use dpsel_exact::random::ReleaseKey;
 use dpsel_exact::{Error, Result, Size};
@@ -10,7 +10,6 @@ use dpsel_rows::scratch::ScratchSpace;
 
 use super::engine::DiskEngine;
 use super::threads::{LEAST, Stages};
-use crate::exchange::{BeyondMemory, check_order};
 
 /// Refuse settings with which the disk engine cannot run, before any row is read.
 ///

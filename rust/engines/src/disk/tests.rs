@@ -26,6 +26,7 @@ mod counts;
 mod divided;
 mod errors;
 mod fits;
+mod lines;
 mod together;
 mod top_k;
 

@@ -40,12 +40,12 @@ pub(crate) mod tests;
 mod wire;
 
 pub use blocks::{BlockUsers, WeighBlocks};
-pub(crate) use driver::{BeyondMemory, ROWS_TOGETHER, check_order, in_order, of_digests};
 pub use driver::{Drawn, ExchangeJob, Selection, Steering, TopK, added_up, decided, most_sums};
+pub(crate) use driver::{ROWS_TOGETHER, in_order, of_digests};
 pub use items::{FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, bucket_decisions};
 pub(crate) use rows::{
     BucketUsers, CandidateSums, Chances, NO_CODE, PackedPruned, Packing, PrunedUsers, Pruner, Weights,
-    unpacked,
+    packed_again, unpacked,
 };
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut, Weigh,

@@ -21,6 +21,7 @@ mod counts;
 mod options;
 mod simulation;
 mod top_k;
+mod trees;
 
 fn request(mechanism: &str, bound: u32, with_weights: bool) -> SelectRequest {
     request_with(mechanism, 3.0, bound, with_weights)

@@ -4,6 +4,7 @@
 //! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
 
 mod block;
+pub mod bytes;
 mod cipher;
 mod coins;
 mod digest;

@@ -42,6 +42,12 @@ impl ExchangeJob {
         self.job.is_steered()
     }
 
+    /// Whether items are the nodes of a tree.
+    #[getter]
+    fn is_tree(&self) -> bool {
+        self.job.is_tree()
+    }
+
     /// Whether the items are n-grams of a text.
     #[getter]
     fn is_text(&self) -> bool {

@@ -71,16 +71,27 @@ impl ExchangeSelection {
         self.selection.unread().into()
     }
 
-    /// The public items that are counted, which are taken out before the rounds.
+    /// The public items that are read, which are taken out before the rounds.
     #[getter]
-    fn counted_public(&self) -> ExchangePacked {
-        self.selection.counted_public().into()
+    fn read_public(&self) -> ExchangePacked {
+        self.selection.read_public().into()
     }
 
     /// Whether names have to be looked up in the table.
     fn looks_up(&self, schema: &Bound<'_, PyAny>) -> PyResult<bool> {
         let schema = arrow_schema(schema)?;
         guarded(|| self.selection.looks_up(&schema))
+    }
+
+    /// The released items and, in a tree, all nodes above them, from what the naming tasks found of the former.
+    fn closed(
+        &self,
+        named: Vec<PyRecordBatch>,
+        released: &ExchangePacked,
+        schema: &Bound<'_, PyAny>,
+    ) -> PyResult<ExchangePacked> {
+        let (named, schema) = (from_python(named), arrow_schema(schema)?);
+        guarded(|| self.selection.closed(&named, &released.packed, &schema)).map(ExchangePacked::from)
     }
 
     /// Whether the users or rows of the released items are counted.

@@ -1,5 +1,6 @@
 //! From a source to contributions.
 
+use arrow_array::{RecordBatch, RecordBatchIterator};
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
 
@@ -41,8 +42,26 @@ pub fn read_in_order(
     let builder = ContributionsBuilder::for_rows(source.known_rows(), key, control);
     source.deliver(key, control, || builder.worker())?;
     let mut contributions = builder.finish(schema, order)?;
-    contributions.vocabulary.find_lineage(key, control)?;
+    contributions.find_nodes(key, control)?;
     Ok(contributions)
+}
+
+/// Read batches, all of one schema, with each user's rows in an order; `None` if there are none.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_batches(
+    batches: Vec<RecordBatch>,
+    columns: &Columns,
+    order: &RowOrder,
+    key: &ReleaseKey,
+    control: &Control,
+) -> Result<Option<Contributions>> {
+    let Some(first) = batches.first() else { return Ok(None) };
+    let schema = first.schema();
+    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+    let source = OpenSource::open(Source::Stream(Box::new(reader)), columns, control)?;
+    read_in_order(source, order, key, control).map(Some)
 }
 
 /// The order of the items of a user, with the ranks of its table.

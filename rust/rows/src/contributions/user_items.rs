@@ -67,7 +67,7 @@ impl Contributions {
             for (item, removed) in (0_u32..).zip(&mut removed) {
                 *removed |= lineage.is_below(item, &excluded);
             }
-            lineage.cut(&public);
+            lineage.removed.clone_from(&removed);
         }
         self.keep(|item| !removed[item as usize]);
     }

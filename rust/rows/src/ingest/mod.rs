@@ -32,6 +32,7 @@ mod utf8;
 pub use encode::{Codes, OwnCodes, Sink};
 pub use files::{FolderValues, RowFilter, WholeFile, csv_field};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
+pub(crate) use items::{with_parts, with_rows};
 pub use layout::ColumnLayout;
 pub use names::{Columns, LEVEL_COLUMN, LONGEST_NGRAM, Levels, MOST_LEVELS, NGrams, Unit, UserColumns};
 pub use open::{

@@ -123,6 +123,12 @@ impl Columns {
         Self { user, items: self.items.clone(), ngrams: None, levels: self.levels.clone() }
     }
 
+    /// Whether items stand above others: the nodes of a tree, and n-grams of several lengths.
+    #[must_use]
+    pub fn have_lines(&self) -> bool {
+        self.levels.is_some() || self.ngrams.is_some_and(|ngrams| ngrams.min < ngrams.max)
+    }
+
     /// Check that each column has one part, and that n-grams can be made.
     ///
     /// # Errors

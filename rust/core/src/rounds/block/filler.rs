@@ -1,12 +1,14 @@
 //! Users come into a block one after the other, with the items that they keep.
 
+use dpsel_exact::Result;
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{CodedWords, Digest, ReleaseKey};
 
+use super::descent::{Above, push_alone};
 use super::rows::MOST_USERS;
 use super::users::{Kept, UserBlock};
-use crate::bounding::Priorities;
+use crate::bounding::{PlacedItems, Priorities};
 use crate::weighting::Allowances;
 
 /// Bounds users, and collects them until they are a block.
@@ -19,6 +21,10 @@ pub struct BlockFiller {
     lens: Vec<(u32, u32)>,
     shared: Vec<u32>,
     alone: Vec<Digest>,
+    /// What stands above each of these, if items stand above others.
+    lines: Vec<[Above; 2]>,
+    /// The places of the items that one user alone keeps.
+    of_user: Vec<u32>,
 }
 
 impl BlockFiller {
@@ -26,37 +32,47 @@ impl BlockFiller {
     #[must_use]
     pub fn new(bound: L0Bound, key: &ReleaseKey, allowances: Allowances) -> Self {
         let (bound, priorities) = (bound.get() as usize, Priorities::new(key));
-        let (places, lens, shared, alone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { bound, priorities, allowances, places, lens, shared, alone }
+        let (places, lens, alone, lines) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let [shared, of_user] = [Vec::new(), Vec::new()];
+        Self { bound, priorities, allowances, places, lens, shared, alone, lines, of_user }
     }
 
-    /// Add a user with the places of its distinct items, of which it keeps those of the first priorities. `slot` says for
-    /// the place of an item the slot if it is shared, or else the item. `keyed` is a buffer.
+    /// Add a user with the places of its distinct items, of which it keeps those of the first priorities. `slot_of` says
+    /// for the place of an item the slot if it is shared. `keyed` is a buffer.
     ///
     /// A user without an allowance is left out: it gives nothing in any round.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Internal`] if the user has an item without those above it.
     pub fn add(
         &mut self,
-        (items, user, mut places): (&[Digest], Digest, &mut [u32]),
-        slot: impl FnMut(&u32) -> Result<u32, Digest>,
+        (items, user, mut places): (PlacedItems<'_>, Digest, &mut [u32]),
+        mut slot_of: impl FnMut(u32) -> Option<u32>,
         keyed: &mut CodedWords,
-    ) {
+    ) -> Result<()> {
         if places.len() > self.bound {
-            self.priorities.order(user, places, |place| items[place as usize], self.bound, keyed);
+            self.priorities.order_places(user, places, items, self.bound, keyed);
             places = &mut places[..self.bound];
         }
         let allowance = self.allowances.short_place(places.len());
         if places.is_empty() || !self.allowances.has(allowance) {
-            return;
+            return Ok(());
         }
-        let before = (self.shared.len(), self.alone.len());
-        for item in places.iter().map(slot) {
-            match item {
-                Ok(slot) => self.shared.push(slot),
-                Err(digest) => self.alone.push(digest),
+        let (before, first) = (self.shared.len(), self.alone.len());
+        self.of_user.clear();
+        for place in &*places {
+            match slot_of(*place) {
+                Some(slot) => self.shared.push(slot),
+                None => self.of_user.push(*place),
             }
         }
+        if let Some(lineage) = items.lineage {
+            push_alone(&mut self.of_user, first, lineage, slot_of, &mut self.lines)?;
+        }
+        self.alone.extend(self.of_user.iter().map(|place| items.digests[*place as usize]));
         self.places.push(allowance);
-        self.lens.push((codes(self.shared.len() - before.0), codes(self.alone.len() - before.1)));
+        self.lens.push((codes(self.shared.len() - before), codes(self.alone.len() - first)));
+        Ok(())
     }
 
     /// Number of rows.
@@ -79,7 +95,7 @@ impl BlockFiller {
             lens: &self.lens,
             shared: &self.shared,
             alone: (vec![(); digests.len()], digests),
-            lines: None,
+            lines: Some(std::mem::take(&mut self.lines)).filter(|lines| !lines.is_empty()),
         };
         let block = UserBlock::new(kept, &self.allowances);
         self.lens.clear();

@@ -198,7 +198,8 @@ mod tests {
         let mut items = ItemBlock::new(RANGE, vec![Digest(7), Digest(u128::MAX), Digest(9)]);
         items.begin();
         items.histories[1] = History { noise: (-4).into(), exposure: 8 };
-        let shared = SharedTable::with(&[0; 3 * RANGE]);
+        let shared = SharedTable::new(3 * RANGE, (1, 0));
+        shared.steer(&[0; 3 * RANGE]);
         items.histories[2].exposure = 1;
         items.leave(&shared.by_range().as_flattened()[RANGE..]);
         assert_eq!((&items.places[..], items.is_shorter()), (&[1, 2][..], true));

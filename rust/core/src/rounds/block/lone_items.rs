@@ -65,6 +65,19 @@ impl<N: Copy + Default> AloneItems<N> {
         self.digests.is_empty()
     }
 
+    /// Whether all shared items above these have slots below this one.
+    pub(super) fn are_below(&self, slots: usize) -> bool {
+        self.lines.as_ref().is_none_or(|lines| lines.are_below(slots))
+    }
+
+    /// Give other slots to the shared items above these.
+    ///
+    /// # Errors
+    /// As [`LoneLines::renumber`].
+    pub(super) fn renumber(&mut self, slots: &[u32]) -> Result<()> {
+        self.lines.as_mut().map_or(Ok(()), |lines| lines.renumber(slots))
+    }
+
     /// A round: the items receive what their users give, each by its spread, and are decided. Then the squares of their
     /// new importances are added to those of their users. If more than a few are abandoned, these leave. Returns whether
     /// they do.
@@ -157,11 +170,13 @@ impl<N: Copy + Default> AloneItems<N> {
         push_number(self.digests.len(), packed);
         push(&self.digests, packed);
         push(&self.users, packed);
+        LoneLines::pack_fixed(self.lines.as_ref(), packed);
     }
 
     /// Append what rounds made of the items.
     pub(super) fn pack_changing(&self, packed: &mut Vec<u8>) {
         push(&self.known, packed);
+        self.lines.iter().for_each(|lines| lines.pack_changing(packed));
     }
 
     /// Read what [`AloneItems::pack_fixed`] wrote, of so many users.
@@ -173,6 +188,7 @@ impl<N: Copy + Default> AloneItems<N> {
         take(rest, len, &mut self.digests)?;
         take(rest, len, &mut self.users)?;
         self.names.resize(len, N::default());
+        self.lines = LoneLines::read_fixed(rest, len)?;
         let last = self.users.iter().max();
         if last.is_none_or(|last| usize::from(*last) < users) { Ok(()) } else { Err(DAMAGED) }
     }
@@ -183,6 +199,7 @@ impl<N: Copy + Default> AloneItems<N> {
     /// As there.
     pub(super) fn read_changing(&mut self, rest: &mut &[u8]) -> Result<()> {
         take(rest, self.digests.len(), &mut self.known)?;
+        self.lines.as_mut().map_or(Ok(()), |lines| lines.read_changing(rest))?;
         if self.known.iter().all(Alone::is_sound) { Ok(()) } else { Err(DAMAGED) }
     }
 }

@@ -29,8 +29,8 @@ mod sums;
 mod users;
 
 pub use bytes::PackBlock;
-pub(in crate::rounds) use descent::Above;
-pub(in crate::rounds) use descent::SharedLines;
+pub use descent::SharedLines;
+pub(in crate::rounds) use descent::{Above, NOT_CLOSED, push_alone};
 pub use driver::{Blocks, Driver};
 pub use filler::BlockFiller;
 pub(super) use items::BYTES as ITEM_BYTES;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use dpsel_exact::Result;
 use zeroize::Zeroize;
 
-use super::bytes::DAMAGED;
+use super::bytes::{DAMAGED, ended, push, push_number, take, take_number};
 use super::descent::SharedLines;
 use super::sums::{RANGE, SlotSums, THREAD_SLOTS};
 use crate::weighting::FULL_IMPORTANCE;
@@ -59,6 +59,37 @@ impl SharedTable {
         shared
     }
 
+    /// What users need to know of shared items in a round, as bytes: their number, whether items stand above others, the
+    /// importance of each and, if so, what it allows below it.
+    #[must_use]
+    pub fn pack_states(&self) -> Vec<u8> {
+        let (mut packed, importances) = (Vec::new(), self.importances().collect::<Vec<_>>());
+        push_number(importances.len(), &mut packed);
+        push_number(self.lines.iter().count(), &mut packed);
+        push(&importances, &mut packed);
+        let allowed = self.lines.iter().flat_map(SharedLines::each_allowed);
+        push(&allowed.collect::<Vec<_>>(), &mut packed);
+        packed
+    }
+
+    /// Read what [`SharedTable::pack_states`] wrote, for one thread. Nobody has given to the items.
+    ///
+    /// # Errors
+    /// [`dpsel_exact::Error::Internal`] if it is damaged.
+    pub fn with_states(mut packed: &[u8]) -> Result<Self> {
+        let (slots, lines) = (take_number(&mut packed)?, take_number(&mut packed)?);
+        let [mut importances, mut allowed] = [Vec::<u16>::new(), Vec::new()];
+        take(&mut packed, slots, &mut importances)?;
+        take(&mut packed, if lines == 1 { slots } else { 0 }, &mut allowed)?;
+        ended(packed)?;
+        if lines > 1 || importances.iter().chain(&allowed).any(|importance| *importance > FULL_IMPORTANCE) {
+            return Err(DAMAGED);
+        }
+        let shared = Self::new(slots, (1, THREAD_SLOTS));
+        shared.steer(&importances);
+        Ok(shared.with_lines((lines == 1).then(|| SharedLines::with(allowed))))
+    }
+
     /// Replace the importances.
     pub(in crate::rounds) fn steer(&self, importances: &[u16]) {
         for (known, importance) in self.importances.as_flattened().iter().zip(importances) {
@@ -107,6 +138,7 @@ impl SharedTable {
     /// Overwrite what is known.
     pub fn wipe(&mut self) {
         self.importances.as_flattened_mut().iter_mut().for_each(|importance| importance.get_mut().zeroize());
+        self.lines.iter_mut().for_each(SharedLines::wipe);
         self.sums.wipe();
     }
 }

@@ -39,7 +39,7 @@ pub(in crate::rounds) struct Kept<'a, N> {
     /// The names and digests of the others.
     pub(in crate::rounds) alone: (Vec<N>, Vec<Digest>),
     /// What stands above each of these, if items stand above others.
-    pub(in crate::rounds) lines: Option<Vec<Above>>,
+    pub(in crate::rounds) lines: Option<Vec<[Above; 2]>>,
 }
 
 impl<N: Copy + Default> UserBlock<N> {
@@ -78,7 +78,8 @@ impl<N: Copy + Default> UserBlock<N> {
     ) -> Result<()> {
         let importances = shared.by_range();
         let is_ready = self.rows.are_ready(round.is_first, round.binds(&self.allowances));
-        if !is_ready || !self.rows.are_below(shared.number()) {
+        let slots = shared.number();
+        if !is_ready || !self.rows.are_below(slots) || !self.alone.are_below(slots) {
             return Err(DAMAGED);
         }
         if self.alone.limit(shared.lines()) {
@@ -98,6 +99,7 @@ impl<N: Copy + Default> UserBlock<N> {
     /// # Errors
     /// [`dpsel_exact::Error::Internal`] for an item without a slot, or later.
     pub fn renumber(&mut self, slots: &[u32]) -> Result<()> {
+        self.alone.renumber(slots)?;
         self.rows.renumber(slots, self.allowances.len())
     }
 }
@@ -148,8 +150,14 @@ mod tests {
     use crate::rounds::block::sums::RANGE;
     use crate::weighting::Allowance;
 
+    const BOTH: [bool; 2] = [false, true];
+
+    fn each_block() -> impl Iterator<Item = (bool, UserBlock)> {
+        BOTH.into_iter().flat_map(|binds| BOTH.map(|lines| (binds, block(binds, lines))))
+    }
+
     /// Three users: with shared items and others, with shared ones only, and with others only.
-    fn block(binds: bool) -> UserBlock {
+    fn block(binds: bool, lines: bool) -> UserBlock {
         let cap = if binds { 1 << 19 } else { 1 << 20 };
         let allowances = Allowances::new(vec![(9, Allowance::new(1 << 20, cap))]);
         let alone = [5, 6, u128::MAX].map(Digest).to_vec();
@@ -158,7 +166,13 @@ mod tests {
             lens: &[(2, 2), (3, 0), (0, 1)],
             shared: &[7, 300, 7, 2, 301],
             alone: (vec![(); 3], alone),
-            lines: None,
+            lines: lines.then(|| {
+                vec![
+                    [Above::Shared(7), Above::Nothing],
+                    [Above::Alone(0), Above::Shared(2)],
+                    [Above::Gone, Above::Nothing],
+                ]
+            }),
         };
         let mut block = UserBlock::new(kept, &allowances);
         block.begin();
@@ -174,7 +188,7 @@ mod tests {
 
     #[test]
     fn users_come_back_from_their_bytes_and_half_of_them_is_an_error() {
-        for (binds, mut block) in [false, true].map(|binds| (binds, block(binds))) {
+        for (binds, mut block) in each_block() {
             let first = packed(&block);
             block.rows.give_at_least_once(3);
             let (fixed, changing) = packed(&block);
@@ -198,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_users_gave_fits_the_round() {
-        for (binds, mut block) in [false, true].map(|binds| (binds, block(binds))) {
+        for (binds, mut block) in each_block() {
             assert!(block.rows.are_ready(true, binds) && !block.rows.are_ready(true, !binds));
             assert_eq!(block.rows.are_ready(false, binds), !binds);
             block.rows.give_at_least_once(3);
@@ -209,13 +223,14 @@ mod tests {
 
     #[test]
     fn other_slots_are_given_once() {
-        let mut block = block(true);
+        let mut block = block(true, true);
         let mut slots: Vec<u32> = (0..).take(302).collect();
         (slots[7], slots[2], slots[300], slots[301]) = (1000, 0, 3, 999);
         block.renumber(&slots).unwrap();
         assert!(
             block.rows.are_below(1001) && !block.rows.are_below(1000) && !block.rows.are_below(3 * RANGE)
         );
+        assert!(block.alone.are_below(1001) && !block.alone.are_below(1000));
         let found: Vec<_> = block.rows.slots_and_users().collect();
         assert_eq!(found, [(3, 0), (0, 1), (1000, 0), (1000, 1), (999, 1)]);
         block.rows.give_at_least_once(3);

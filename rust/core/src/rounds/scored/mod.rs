@@ -27,7 +27,7 @@ use crate::weighting::Drift;
 const BYTES: usize = ALONE_BYTES;
 const SHARED_BYTES: usize = size_of::<u32>() + ITEM_BYTES;
 /// Bytes of what stands above an item code, where some do.
-const LINE_BYTES: usize = size_of::<Above>() + size_of::<u16>();
+pub(super) const LINE_BYTES: usize = size_of::<[Above; 2]>() + size_of::<u16>();
 /// Bytes for each user: the place of its allowance, and where its items are and how many. When these are gone, the sum of its
 /// squares and what it gave in the first round.
 const USER_BYTES: usize = size_of::<u8>() + size_of::<u64>() + size_of::<Drift>();

@@ -12,6 +12,7 @@ use super::slots::ItemSlots;
 use crate::bounding::KeptPiece;
 use crate::rounds::block::{
     BLOCK_ITEMS, ItemBlock, Kept, MOST_USERS, RANGE, ROW_BYTES, SharedTable, THREAD_SLOTS, UserBlock,
+    push_alone,
 };
 use crate::weighting::Allowances;
 
@@ -107,7 +108,13 @@ impl Buffers {
             let with_slot = slots.separate(items, &mut shared[shared_end..], &mut alone[alone_end..]);
             let others = items.len() - with_slot;
             if let (Some(lineage), Some(lines)) = (lineage, &mut lines) {
-                descent::push_alone(&mut alone[alone_end..][..others], alone_end, (slots, lineage), lines)?;
+                push_alone(
+                    &mut alone[alone_end..][..others],
+                    alone_end,
+                    lineage,
+                    |item| slots.slot_of(item),
+                    lines,
+                )?;
             }
             lens.push((codes(with_slot), codes(others)));
             (shared_end, alone_end) = (shared_end + with_slot, alone_end + others);

@@ -2,6 +2,7 @@
 
 use dpsel_exact::Result;
 use dpsel_rows::contributions::Totals;
+use dpsel_rows::ingest::NGrams;
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
@@ -34,6 +35,12 @@ impl Possible {
     pub fn most_rounds(&self) -> usize {
         let rounds = self.each().map(|possible| possible.calibration.rounds.len());
         rounds.max().unwrap_or(0) // Otherwise: no rounds.
+    }
+
+    /// The n-grams that are items, if those inside one stand above it in the rounds that there may be.
+    pub(super) fn parts(&self) -> Option<NGrams> {
+        self.each()
+            .find_map(|possible| possible.request.columns.ngrams.filter(|_| possible.calibration.descent))
     }
 
     /// The bytes that a release in memory takes beside its rows: those of the rounds and counts that it may have.

@@ -111,6 +111,12 @@ impl PublicLists {
         }
     }
 
+    /// Whether an item is one that the selection does not see.
+    #[must_use]
+    pub fn have(&self, item: Digest) -> bool {
+        self.removed.contains(&item)
+    }
+
     /// Whether there are items that the selection does not see.
     #[must_use]
     pub fn remove_items(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Partition selection: its request, and its steps in order.
 
+mod beyond_memory;
 mod choices;
 mod lists;
 mod looks;
@@ -7,6 +8,7 @@ mod request;
 mod run;
 mod weights;
 
+pub use beyond_memory::{BeyondMemory, check_order};
 pub use choices::Possible;
 pub(super) use choices::beside_rows;
 pub use lists::PublicLists;

@@ -277,7 +277,9 @@ impl SelectRequest {
             self.numbers(),
             self.quantile,
         );
-        RECENT.get(parameters, || self.calibrate())
+        let calibration = RECENT.get(parameters, || self.calibrate())?;
+        let descent = self.columns.have_lines() && calibration.scoring().is_some();
+        Ok(Calibration { descent, ..calibration })
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn select_on(
             .numbers()
             .map_or(AfterRounds::Nothing, |asked| AfterRounds::NoisyNumbers(asked.most_rows())),
         names: true,
+        parts: possible.parts(),
         later: &possible.bytes_beside_rows(lists.public_digests().len(), control),
     };
     let held = engine.read(opened, again, &plan)?;

@@ -69,6 +69,7 @@ pub(crate) fn top_k_on(
             (Some(_), Some(most_rows)) => AfterRounds::NoisyNumbers(most_rows),
         },
         names: !steps.has_list(),
+        parts: None,
         later: &|totals: Totals| {
             discovery.map_or(0, |found| beside_rows(found, most_rows, (totals, 0), control))
         },

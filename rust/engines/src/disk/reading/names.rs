@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
+use dpsel_core::task::{Found, PublicLists};
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::contributions::{ItemCode, Vocabulary};
+use dpsel_rows::contributions::{ItemCode, Vocabulary, read_closed};
 use dpsel_rows::ingest::{
     Code, Columns, ItemSchema, Key, KeyStore, OpenSource, Payload, Side, Sink, Source, UserCode,
 };
@@ -31,6 +32,8 @@ pub(in crate::disk) struct Lookup<'a> {
     pub(in crate::disk) again: Option<Source>,
     /// The names of all items, if they are in scratch.
     pub(in crate::disk) names: Option<Stored>,
+    /// The names of the released items and those above them, if they are known.
+    pub(in crate::disk) known: Option<(Vec<Digest>, RecordBatch)>,
 }
 
 impl Lookup<'_> {
@@ -39,17 +42,34 @@ impl Lookup<'_> {
     /// # Errors
     /// As for the first read; [`Error::File`] if scratch cannot be read; [`Error::Source`] if files have other items now;
     /// an interruption.
-    pub(in crate::disk) fn items(self, items: &[Digest]) -> Result<RecordBatch> {
-        let Self { schema, columns, key, control, again, names } = self;
+    pub(in crate::disk) fn into_items(mut self, items: &[Digest]) -> Result<RecordBatch> {
+        self.known.take().map_or_else(|| self.items(items), |known| in_order(items, known))
+    }
+
+    /// These items and all above them, without those of a list. Their names are known then.
+    ///
+    /// # Errors
+    /// As [`Lookup::into_items`].
+    pub(in crate::disk) fn close(&mut self, items: &[Digest], lists: &PublicLists) -> Result<Found> {
+        let apart = Control::new(self.control.threads().try_into().ok(), None);
+        let named = read_closed(self.items(items)?, self.columns, self.key, &apart)?;
+        let known = named.named(|item| !lists.have(item), self.key)?;
+        let found = Found::by_digest(known.0.iter().map(|item| (*item, 0)));
+        self.known = Some(known);
+        Ok(found)
+    }
+
+    fn items(&mut self, items: &[Digest]) -> Result<RecordBatch> {
+        let Self { schema, columns, key, control, again, names, .. } = self;
         let wanted = ReleasedSet::list(items);
-        let names = match (names, again) {
+        let names = match (names.take(), again.take()) {
             (Some(names), _) => names_in_scratch(&names, items, &wanted, control)?,
             (None, Some(files)) if schema.integer_kind().is_none() => {
                 names_in_files(files, columns, &wanted, key, control)?
             }
-            (None, Some(_) | None) => return of_digests(items, &schema, key),
+            (None, Some(_) | None) => return of_digests(items, schema, key),
         };
-        let found = names.decode(&schema, key)?;
+        let found = names.decode(schema, key)?;
         in_order(items, (names.digests, found))
     }
 }

@@ -7,8 +7,8 @@ use dpsel_exact::random::ReleaseKey;
 use dpsel_rows::contributions::{
     Contributions, Later, RowOrder, SpillingBuilder, UnindexedRows, UnindexedWay,
 };
-use dpsel_rows::ingest::{ItemSchema, OpenSource};
-use dpsel_rows::runtime::parallel;
+use dpsel_rows::ingest::{ItemSchema, NGrams, OpenSource};
+use dpsel_rows::runtime::{Control, parallel};
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
 
 use super::census::Census;
@@ -26,6 +26,10 @@ pub(in crate::disk) struct Wanted {
     pub(in crate::disk) names: bool,
     /// Items that `prepare` takes out of the rows.
     pub(in crate::disk) taken_out: TakenOut,
+    /// Whether items stand above others.
+    pub(in crate::disk) lines: bool,
+    /// The n-grams that are items, if those inside one stand above it.
+    pub(in crate::disk) parts: Option<NGrams>,
 }
 
 /// Which rows are kept where items are taken out of them.
@@ -58,6 +62,8 @@ pub(in crate::disk) struct RowSink<'a> {
     counts: Option<Spool>,
     names: Option<Spool>,
     prepared: bool,
+    lines: bool,
+    parts: Option<NGrams>,
 }
 
 /// All rows of a table, in scratch.
@@ -94,6 +100,8 @@ impl<'a> RowSink<'a> {
             counts: spool(wanted.counts)?,
             names: spool(wanted.names)?,
             prepared: wanted.taken_out != TakenOut::Nothing,
+            lines: wanted.lines,
+            parts: wanted.parts,
         })
     }
 
@@ -112,20 +120,27 @@ impl<'a> RowSink<'a> {
         let (control, key) = (self.stages.control, self.key);
         let spill = |mut contributions: Contributions| {
             control.go_to_disk();
+            // The table was small enough for that, whatever its limit is.
+            let apart = Control::new(control.threads().try_into().ok(), None);
+            contributions.find_nodes(key, &apart)?;
             prepare.0(&mut contributions);
             self.held.as_ref().map_or(Ok(()), |held| self.pack(&contributions, held))?;
             prepare.1(&mut contributions);
+            self.parts.map_or(Ok(()), |ngrams| contributions.find_parts(ngrams, key, &apart))?;
             self.take(&contributions)
         };
-        // Names and lists need a table of the items, and other orders all rows of a user.
+        // Names, lists and lines need a table of the items, and other orders all rows of a user.
         let begin = || self.straight();
-        let is_plain = self.names.is_none() && !self.prepared && matches!(order, RowOrder::Any);
+        let is_plain =
+            self.names.is_none() && !self.prepared && !self.lines && matches!(order, RowOrder::Any);
         let straight = is_plain.then_some(UnindexedWay { rows: self.stages.memory.straight, begin: &begin });
         let rows = (source.known_rows(), key, control);
-        let builder =
-            SpillingBuilder::new((schema, order), (self.stages.memory.table, later), rows, &spill, straight);
+        // To find what stands above items takes up to twice as much as they do.
+        let table = self.stages.memory.table / if self.lines { 3 } else { 1 };
+        let builder = SpillingBuilder::new((schema, order), (table, later), rows, &spill, straight);
         source.deliver(key, control, || builder.worker())?;
-        if let Some(contributions) = builder.finish()? {
+        if let Some(mut contributions) = builder.finish()? {
+            contributions.find_nodes(key, control)?;
             return Ok(Read::InMemory(contributions));
         }
         control.end_reading();

@@ -16,6 +16,8 @@ use crate::exchange::{ExchangeJob, Packed, ReleasedSet};
 const HELD: u64 = 4;
 /// Bytes of a user count in memory: in the list of a thread and in the table.
 const COUNTED: u64 = 24;
+/// Bytes of what stands above a shared item, where some do.
+const LINED: usize = 2 * size_of::<(u32, u32)>() * 2 + 4;
 
 /// What rounds hold in memory for each limit, and what to do instead of raising it.
 pub(super) type Holding = (&'static str, &'static str);
@@ -47,8 +49,12 @@ impl Rounds<'_> {
         let is_scored = self.job.is_steered();
         let block = if is_scored { self.stages.memory.block_bytes() } else { 0 };
         let room = self.stages.memory.coded_beside(largest(&parts(&contributions)), block);
-        let (above, bytes, held) =
-            if is_scored { (1, NUMBERED, SCORED) } else { (self.job.frequent_above(), FREQUENT, PLAIN) };
+        let lined = if self.job.spec().calibration.descent { LINED } else { 0 };
+        let (above, bytes, held) = if is_scored {
+            (1, NUMBERED + lined, SCORED)
+        } else {
+            (self.job.frequent_above(), FREQUENT, PLAIN)
+        };
         let found = self.counted_above(&counts, above, (room, bytes, held))?;
         drop(counts);
         control.end_phase();

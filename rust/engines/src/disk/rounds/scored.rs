@@ -4,7 +4,10 @@
 use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dpsel_core::rounds::{BLOCK_ITEMS, BlockFiller, Driver, ItemBlock, MOST_SHARED, SharedTable, UserBlock};
+use dpsel_core::bounding::PlacedItems;
+use dpsel_core::rounds::{
+    BLOCK_ITEMS, BlockFiller, Driver, ItemBlock, MOST_SHARED, SharedLines, SharedTable, UserBlock,
+};
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
@@ -26,6 +29,8 @@ const SHARED_IN_ROW: usize = 8;
 struct SharedSlots {
     items: FrequentTable,
     number: usize,
+    /// Slots, each with the slot of an item directly above.
+    lines: Vec<(u32, u32)>,
 }
 
 impl SharedSlots {
@@ -37,7 +42,7 @@ impl SharedSlots {
         let mut items = FrequentTable::new(&mut counts)?;
         counts.sort_unstable_by_key(|(hash, users)| (Reverse(*users), *hash));
         counts.iter().zip(0..).for_each(|((hash, _), slot)| items.set_number(*hash, slot));
-        Ok(Self { items, number: counts.len() })
+        Ok(Self { items, number: counts.len(), lines: Vec::new() })
     }
 
     /// The slot of an item, or [`RARE`]. Items whose hash another one has get the slots beyond.
@@ -81,13 +86,25 @@ struct WriterBuffers {
 
 impl BlockWriter<'_> {
     /// The slot of each item; [`RARE`] for items that one user at most holds.
-    fn slots_of(&self, items: &[Digest], found: &mut Vec<u32>) -> Result<()> {
+    ///
+    /// An item has a slot only if those above it do, which come before it. Its users hold them, but another item may have
+    /// its hash.
+    fn slots_of(&self, items: PlacedItems<'_>, found: &mut Vec<u32>) -> Result<()> {
         found.clear();
-        self.shared.read().unwrap_or_else(PoisonError::into_inner).items.numbers_of(items, found);
-        let new = found.iter_mut().zip(items).filter(|(slot, _)| **slot == NEW);
+        self.shared.read().unwrap_or_else(PoisonError::into_inner).items.numbers_of(items.digests, found);
         let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
-        for (slot, item) in new {
-            *slot = shared.meet(*item)?;
+        for (at, place) in (0..found.len()).zip(0..) {
+            let is_new = found[at] == NEW;
+            if is_new {
+                found[at] = shared.meet(items.digests[at])?;
+            }
+            for above in items.lineage.iter().flat_map(|lineage| lineage.above(place)) {
+                if found[above as usize] == RARE {
+                    found[at] = RARE;
+                } else if is_new && found[at] != RARE {
+                    shared.lines.push((found[at], found[above as usize]));
+                }
+            }
         }
         Ok(())
     }
@@ -95,13 +112,10 @@ impl BlockWriter<'_> {
     /// Put all users of the bucket into blocks. The last block is written when it is full, or by [`BlockWriter::write`].
     fn fill(&self, buffers: &mut WriterBuffers) -> Result<()> {
         let WriterBuffers { bucket, slots, filling, packed } = buffers;
-        self.slots_of(&bucket.items, slots)?;
+        self.slots_of(bucket.placed(), slots)?;
         bucket.each_user(|items, user, places, keyed| {
-            let slot = |place: &u32| match slots[*place as usize] {
-                RARE => Err(items[*place as usize]),
-                slot => Ok(slot),
-            };
-            filling.add((items, user, places), slot, keyed);
+            let slot = |place: u32| Some(slots[place as usize]).filter(|slot| *slot != RARE);
+            filling.add((items, user, places), slot, keyed)?;
             if filling.is_full(self.rows, SHARED_IN_ROW) { self.write(filling, packed) } else { Ok(()) }
         })
     }
@@ -122,9 +136,11 @@ impl<'a> Rounds<'a> {
         let (mut users, mut slots) = self.in_blocks(&contributions, counts)?;
         drop(contributions);
         let (number, items) = (slots.number, self.items_before_rounds(slots.items.in_order())?);
+        let lines = std::mem::take(&mut slots.lines);
+        let lines = self.job.spec().calibration.descent.then(|| SharedLines::new(number, lines));
         // Before the next arrays, so that the peak is lower.
         drop(slots);
-        let shared = SharedTable::new(number, (stages.memory.threads, THREAD_SLOTS));
+        let shared = SharedTable::new(number, (stages.memory.threads, THREAD_SLOTS)).with_lines(lines);
         stages.control.end_phase();
         let (alone, shared) = Driver::new(rounds, shared, items).run(&mut users, stages.control)?;
         let mut released = Vec::new();

@@ -143,7 +143,8 @@ fn an_item_that_a_second_read_lacks_is_an_error() {
     let release = |items: &[Digest]| {
         let schema = item_schema(&from, &request.columns)?;
         let (columns, key, control) = (&request.columns, &asked, &control);
-        Lookup { schema, columns, key, control, again: Some(file()), names: None }.items(items)
+        Lookup { schema, columns, key, control, again: Some(file()), names: None, known: None }
+            .into_items(items)
     };
     let mut held = Vec::new();
     Digester::new(&key(), Purpose::ItemDigest).bytes(

@@ -6,19 +6,19 @@ use dpsel_rows::contributions::RowOrder;
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
 
 use super::stages::{Stages, largest, parts};
-use crate::exchange::{Buckets, Packing, unpacked};
+use crate::exchange::{Buckets, Dictionaries, Packing, packed_again, unpacked};
 
 /// Contributions in so many buckets that each thread can hold one, and stages that make as many for items. In memory a
 /// packed byte takes `held` of them.
 ///
 /// Users are divided by the same bits, more finely. So the new buckets ascend as the old ones do, and all rows of a
-/// user stay together. Every value is unpacked and packed by itself.
+/// user stay together. Every value is unpacked and packed by itself, with what stands above its items if some do.
 ///
 /// # Errors
 /// Those of scratch; an interruption.
 pub(in crate::disk) fn divided<'a>(
     contributions: Stored,
-    (order, held): (&RowOrder, u64),
+    (order, held, has_lines): (&RowOrder, u64, bool),
     key: &ReleaseKey,
     stages: Stages<'a>,
     scratch: &Scratch,
@@ -28,11 +28,20 @@ pub(in crate::disk) fn divided<'a>(
         return Ok((contributions, stages));
     }
     let (stages, spool) = (Stages { memory, ..stages }, Spool::new(scratch)?);
-    let buckets = Buckets::new(memory.buckets)?;
+    let (buckets, dictionaries) = (Buckets::new(memory.buckets)?, Dictionaries::new(key));
     stages.each_value(
         &contributions,
         || stages.writer(&spool),
         |writer, _, packed| {
+            if has_lines {
+                let value = (packed, &dictionaries);
+                return packed_again(
+                    value,
+                    |_| false,
+                    |user| buckets.of(user),
+                    |to, rest| writer.push(to, &rest),
+                );
+            }
             let users = unpacked(packed, key, order)?;
             let packing = Packing::new(&users, key, buckets);
             packing.pack(0..packing.users(), |bucket, packed| writer.push(bucket, &packed))

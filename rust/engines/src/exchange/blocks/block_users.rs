@@ -4,16 +4,17 @@
 //! the states after the round.
 
 use arrow_array::RecordBatch;
+use dpsel_core::bounding::PlacedItems;
 use dpsel_core::rounds::{BlockFiller, BlockRound, SharedTable};
-use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{Digest, ReleaseKey};
+use dpsel_exact::{Error, Result};
 
 use super::task::{BlockTask, pack_block};
 use crate::exchange::rows::BucketUsers;
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
-    BucketRuns, BucketedValues, ByDigest, PartContents, UserCounts, bucketed_values, push_weight,
+    BucketRuns, BucketedValues, ByDigest, PartContents, UserCounts, bucketed_values, pack_pairs, push_weight,
 };
 
 /// A block ends with the first user that makes it so many rows, or with the bucket if it has this part of them.
@@ -24,6 +25,8 @@ const NEARLY: usize = 4;
 const UNKNOWN: u32 = u32::MAX;
 /// An item that one user at most holds.
 const ALONE: u32 = UNKNOWN - 1;
+
+const LOST: Error = Error::Internal("a shared item got no weight");
 
 /// The stage that puts users into blocks.
 ///
@@ -47,6 +50,7 @@ impl BlockUsers {
             task: BlockTask::new(round),
             slots: ByDigest::default(),
             shared: Vec::new(),
+            lines: Vec::new(),
             sums: ByDigest::default(),
         };
         let (bucket, runs) = (BucketUsers::new(key), BucketRuns::default());
@@ -59,8 +63,7 @@ impl BlockUsers {
         known.clear();
         known.resize(bucket.items.len(), UNKNOWN);
         bucket.each_user(|items, user, places, keyed| {
-            let slot = |place: &u32| block.slot(items[*place as usize], &mut known[*place as usize]);
-            filling.add((items, user, places), slot, keyed);
+            filling.add((items, user, places), |place| block.slot(place, items, known), keyed)?;
             if filling.is_full(BLOCK_ROWS, 1) {
                 block.end(filling, number, made)?;
                 known.fill(UNKNOWN);
@@ -80,22 +83,46 @@ struct OpenBlock {
     /// The slots of the shared items of the block.
     slots: ByDigest<u32>,
     shared: Vec<Digest>,
+    /// Shared items, each with one directly above it.
+    lines: Vec<(Digest, Digest)>,
     /// What the users of all blocks gave to shared items.
     sums: ByDigest<u64>,
 }
 
 impl OpenBlock {
-    /// The slot of an item, which `known` remembers; or the item, if one user alone holds it.
-    fn slot(&mut self, item: Digest, known: &mut u32) -> Result<u32, Digest> {
-        if *known == UNKNOWN && self.counts.at_most(item) > 1 {
-            *known = *self.slots.entry(item).or_insert(codes(self.shared.len()));
-            if *known as usize == self.shared.len() {
-                self.shared.push(item);
-            }
-        } else if *known == UNKNOWN {
-            *known = ALONE;
+    /// The slot of the item at a place if it is shared, which `known` remembers.
+    ///
+    /// An item has a slot only if those above it do. Its users hold those above it, but another item may have its hash.
+    fn slot(&mut self, place: u32, items: PlacedItems<'_>, known: &mut [u32]) -> Option<u32> {
+        let (item, at) = (items.digests[place as usize], place as usize);
+        if known[at] == UNKNOWN {
+            let above: Vec<u32> = items.lineage.iter().flat_map(|lineage| lineage.above(place)).collect();
+            let is_shared = self.counts.at_most(item) > 1
+                && above.iter().all(|above| self.slot(*above, items, known).is_some());
+            known[at] = if is_shared { self.slot_of(item, above, items) } else { ALONE };
         }
-        if *known == ALONE { Err(item) } else { Ok(*known) }
+        Some(known[at]).filter(|slot| *slot != ALONE)
+    }
+
+    /// The slot of a shared item, given the places of those directly above it.
+    fn slot_of(&mut self, item: Digest, above: Vec<u32>, items: PlacedItems<'_>) -> u32 {
+        let slot = *self.slots.entry(item).or_insert(codes(self.shared.len()));
+        if slot as usize == self.shared.len() {
+            self.shared.push(item);
+            self.lines.extend(above.into_iter().map(|above| (item, items.digests[above as usize])));
+        }
+        slot
+    }
+
+    /// The places among the sums of shared items, each with the place of one directly above it: packed pairs.
+    fn packed_lines(&self) -> Result<Vec<u8>> {
+        let places: ByDigest<u64> = self.sums.keys().copied().zip(0..).collect();
+        let place = |item: &Digest| places.get(item).copied().ok_or(LOST);
+        let pairs = self.lines.iter().map(|(item, above)| Ok((place(item)?, place(above)?)));
+        let mut pairs: Vec<(u64, u64)> = pairs.collect::<Result<_>>()?;
+        pairs.sort_unstable();
+        pairs.dedup();
+        Ok(pack_pairs(pairs.into_iter()))
     }
 
     /// Let the users give, and write the block, whose users are of this bucket and earlier ones.
@@ -140,7 +167,8 @@ impl Stage for BlockUsers {
         let mut sums = Vec::new();
         self.block.sums.iter().for_each(|(item, sum)| push_weight(*item, *sum, &mut sums));
         let mut made = made.into_batches()?;
-        made.extend(self.block.task.for_driver(PartContents::ByDigest, &sums).into_batches()?);
+        let parts = [(PartContents::ByDigest, sums), (PartContents::Lines, self.block.packed_lines()?)];
+        made.extend(self.block.task.for_driver(&parts).into_batches()?);
         Ok(made)
     }
 }

@@ -2,12 +2,10 @@
 
 use dpsel_core::rounds::{BlockRound, PackBlock, Released, SharedTable, UserBlock};
 use dpsel_exact::Result;
-use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
+use dpsel_exact::random::bytes::{push_digests, take_digests};
 
-use crate::exchange::wire::{
-    BucketedValues, Decisions, PartContents, TO_DRIVER, push_digest, take_digest, take_u32,
-};
+use crate::exchange::wire::{BucketedValues, Decisions, PartContents, TO_DRIVER};
 
 /// A round, and what it released of items that one user alone holds.
 #[derive(Debug)]
@@ -30,23 +28,25 @@ impl BlockTask {
         Ok(!users.is_empty() && !self.round.is_last())
     }
 
-    /// What a task sends to the driver: sums of weights, and decisions.
-    pub(super) fn for_driver(&mut self, contents: PartContents, sums: &[u8]) -> BucketedValues {
+    /// What a task sends to the driver: sums of weights with what belongs to them, in one value, and decisions.
+    pub(super) fn for_driver(&mut self, sums: &[(PartContents, Vec<u8>)]) -> BucketedValues {
         let (mut sent, mut decisions) = (BucketedValues::default(), Vec::new());
         Decisions::push_released(&std::mem::take(&mut self.released), &mut decisions);
-        for (contents, bytes) in [(contents, sums), (PartContents::Decisions, &decisions)] {
-            if !bytes.is_empty() {
-                sent.push(TO_DRIVER, contents.part(bytes));
+        for parts in [sums, &[(PartContents::Decisions, decisions)]] {
+            let parts = parts.iter().filter(|(_, bytes)| !bytes.is_empty());
+            let value: Vec<u8> = parts.flat_map(|(contents, bytes)| contents.part(bytes)).collect();
+            if !value.is_empty() {
+                sent.push(TO_DRIVER, value);
             }
         }
         sent
     }
 }
 
-/// A packed block: the number of the digests of its shared items plus one, or 0 if there are none; the digests; the users.
+/// A packed block: the digests of its shared items, if it has them; the users.
 pub(super) fn pack_block(users: &UserBlock, shared: Option<&[Digest]>) -> Vec<u8> {
-    let mut packed = shared.map_or(0, |shared| codes(shared.len() + 1)).to_le_bytes().to_vec();
-    shared.into_iter().flatten().for_each(|item| push_digest(*item, &mut packed));
+    let mut packed = Vec::new();
+    push_digests(shared, &mut packed);
     users.pack(&mut packed);
     packed
 }
@@ -56,9 +56,7 @@ pub(super) fn pack_block(users: &UserBlock, shared: Option<&[Digest]>) -> Vec<u8
 /// # Errors
 /// [`dpsel_exact::Error::Internal`] if the bytes are damaged.
 pub(super) fn unpack_block(mut packed: &[u8], users: &mut UserBlock) -> Result<Option<Vec<Digest>>> {
-    let number = take_u32(&mut packed)?.checked_sub(1);
-    let digests = |number| (0..number).map(|_| take_digest(&mut packed)).collect::<Result<_>>();
-    let digests = number.map(digests).transpose()?;
+    let digests = take_digests(&mut packed)?;
     users.unpack(packed)?;
     Ok(digests)
 }

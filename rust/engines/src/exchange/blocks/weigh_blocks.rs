@@ -7,9 +7,7 @@ use dpsel_exact::{Error, Result};
 
 use super::task::{BlockTask, pack_block, unpack_block};
 use crate::exchange::stage::Stage;
-use crate::exchange::wire::{
-    BucketedValues, ByDigest, PartContents, SharedStates, bucketed_values, pack_sums,
-};
+use crate::exchange::wire::{BucketedValues, ByDigest, PartContents, bucketed_values, pack_sums};
 
 const OTHER_ITEMS: Error = Error::Internal("the items of a block changed between rounds");
 
@@ -24,10 +22,10 @@ pub struct WeighBlocks {
 }
 
 impl WeighBlocks {
-    pub(crate) fn new(round: BlockRound, states: SharedStates) -> Self {
-        let numbered = |digests: Vec<Digest>| digests.into_iter().zip(0..).collect();
-        let (shared, users) = (SharedTable::with(&states.importances), UserBlock::default());
-        Self { task: BlockTask::new(round), shared, slots: states.digests.map(numbered), users }
+    /// `items` has the shared items, if blocks have their digests.
+    pub(crate) fn new(round: BlockRound, (items, shared): (Option<Vec<Digest>>, SharedTable)) -> Self {
+        let slots = items.map(|digests| digests.into_iter().zip(0..).collect());
+        Self { task: BlockTask::new(round), shared, slots, users: UserBlock::default() }
     }
 
     /// Read a block. Its shared items have the slots of all tasks then.
@@ -58,6 +56,6 @@ impl Stage for WeighBlocks {
     fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         self.shared.add_up();
         let sums = pack_sums(self.shared.weights());
-        self.task.for_driver(PartContents::ByCode, &sums).into_batches()
+        self.task.for_driver(&[(PartContents::ByCode, sums)]).into_batches()
     }
 }

@@ -17,7 +17,7 @@ use crate::exchange::rows::{
 };
 use crate::exchange::stage::Both;
 use crate::exchange::wire::{
-    Buckets, Decisions, Dictionaries, Packed, ReleasedSet, SharedStates, UserCounts,
+    Buckets, Decisions, Dictionaries, Packed, ReleasedSet, UserCounts, unpack_states,
 };
 use dpsel_exact::numeric::UNIT;
 
@@ -69,20 +69,26 @@ impl ExchangeJob {
         self.spec.calibration.scoring().is_some()
     }
 
+    /// Whether items are the nodes of a tree.
+    #[must_use]
+    pub fn is_tree(&self) -> bool {
+        self.spec.columns.levels.is_some()
+    }
+
     /// The stage that reads the table without some items, and counts the users of the others if asked for.
     ///
     /// # Errors
     /// A number of buckets out of range.
     pub fn encode(&self, buckets: u32, with_user_counts: bool, left_out: ReleasedSet) -> Result<Encode> {
         let (columns, buckets) = (self.spec.columns.clone(), Buckets::new(buckets)?);
-        let kept = (self.rows(), left_out);
+        let kept = (self.rows(), left_out, self.spec.lines_of_ngrams());
         Ok(Encode::new(columns, self.key.clone(), buckets, with_user_counts, kept))
     }
 
     /// The stage that takes items out of packed contributions.
     #[must_use]
     pub fn take_out(&self, items: ReleasedSet) -> TakeOut {
-        TakeOut { key: self.key.clone(), items }
+        TakeOut { dictionaries: Dictionaries::new(&self.key), items }
     }
 
     /// The stage that counts users by their numbers of items, in classes that end with these sizes, for a look.
@@ -171,7 +177,7 @@ impl ExchangeJob {
     /// # Errors
     /// Rounds that do not score; damaged states.
     pub fn weigh_blocks(&self, round: u32, states: &Packed) -> Result<WeighBlocks> {
-        Ok(WeighBlocks::new(self.block_round(round)?, SharedStates::unpack(states.bytes())?))
+        Ok(WeighBlocks::new(self.block_round(round)?, unpack_states(states.bytes())?))
     }
 
     /// What bounds users and puts them into blocks.

@@ -3,7 +3,6 @@
 mod job;
 mod names;
 mod plain_rounds;
-mod refusal;
 mod scored_rounds;
 mod selection;
 mod top_k;
@@ -12,7 +11,6 @@ pub use job::ExchangeJob;
 pub(crate) use job::ROWS_TOGETHER;
 pub(crate) use names::{in_order, of_digests};
 pub use plain_rounds::{added_up, decided};
-pub(crate) use refusal::{BeyondMemory, check_order};
 pub use scored_rounds::{Steering, most_sums};
 pub use selection::Selection;
 pub use top_k::{Drawn, TopK};

@@ -4,11 +4,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::Schema;
 use arrow_select::take::take_record_batch;
+use dpsel_core::task::PublicLists;
 use dpsel_exact::random::{Digest, Digester, Purpose, ReleaseKey};
 use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::read_closed;
 use dpsel_rows::ingest::{self, Columns, ItemSchema};
 
-use crate::exchange::rows::DIGEST;
+use crate::exchange::rows::{DIGEST, one_thread};
 use crate::exchange::wire::ByDigest;
 
 const MISMATCH: Error = Error::Internal("named items do not fit together");
@@ -20,6 +22,20 @@ const MISMATCH: Error = Error::Internal("named items do not fit together");
 /// As for the schema of a table.
 pub(super) fn are_looked_up(columns: &Columns, schema: &Schema) -> Result<bool> {
     Ok(ingest::item_schema(schema, columns)?.integer_kind().is_none())
+}
+
+/// The items that naming tasks found, and all items above them, without those of a list.
+///
+/// # Errors
+/// [`Error::Internal`] for columns that are none of the table's.
+pub(super) fn nodes_of(
+    found: &[RecordBatch],
+    (schema, columns): (&ItemSchema, &Columns),
+    lists: &PublicLists,
+    key: &ReleaseKey,
+) -> Result<(Vec<Digest>, RecordBatch)> {
+    let (_, items) = put_together(found, schema)?;
+    read_closed(items, columns, key, &one_thread())?.named(|item| !lists.have(item), key)
 }
 
 /// The columns of these items, in their order. `named` holds the results of all naming tasks. It is used where digests do
@@ -67,7 +83,7 @@ pub(crate) fn in_order(
 }
 
 /// Join the digests and names that the naming tasks found.
-fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Digest>, RecordBatch)> {
+pub(super) fn put_together(named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Digest>, RecordBatch)> {
     let schema = schema.arrow_schema();
     let mut digests = Vec::new();
     let mut items = vec![RecordBatch::new_empty(schema.clone())];

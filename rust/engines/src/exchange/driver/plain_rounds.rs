@@ -45,7 +45,7 @@ pub fn decided(job: &ExchangeJob, round: u32, sent: &Packed) -> Result<Packed> {
 }
 
 /// Overwrite weights, also those behind the end.
-pub(super) fn wipe(weights: &mut Vec<(Digest, u64)>) {
+pub(super) fn wipe<N: Clone + Default + Zeroize>(weights: &mut Vec<(Digest, N)>) {
     weights.resize(weights.capacity(), Default::default());
     for (item, weight) in weights {
         item.0.zeroize();

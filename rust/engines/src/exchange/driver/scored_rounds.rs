@@ -1,13 +1,17 @@
 //! The driver of scored rounds while tasks have the users in blocks.
 
-use dpsel_core::rounds::{BLOCK_ITEMS, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, SharedTable};
+use dpsel_core::rounds::{
+    BLOCK_ITEMS, Driver, ItemBlock, MOST_SHARED, MemoryBlocks, SharedLines, SharedTable,
+};
+use dpsel_exact::numeric::widths::{codes, index};
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
+use zeroize::Zeroize;
 
 use super::job::ExchangeJob;
 use super::plain_rounds::{WEIGHT, wipe};
 use crate::exchange::wire::{
-    Decisions, Packed, PartContents, SharedStates, add_up, each_frequent, each_part, each_sum, unpack_weights,
+    Decisions, Packed, PartContents, add_up, each_frequent, each_pair, each_part, pack_states, unpack_weights,
 };
 
 const OTHER_ITEMS: Error = Error::Internal("the items of blocks changed between rounds");
@@ -30,6 +34,8 @@ pub struct Steering {
     driver: Option<Driver<MemoryBlocks<'static, ItemBlock>>>,
     /// The sums of the first round, each item once.
     sums: Vec<(Digest, u64)>,
+    /// Items of the first round, each with one directly above it.
+    lines: Vec<(Digest, u128)>,
     /// Decisions about items that one user alone holds.
     released: Vec<u8>,
 }
@@ -38,7 +44,7 @@ impl Steering {
     /// Before the first round.
     #[must_use]
     pub fn new(job: ExchangeJob) -> Self {
-        Self { job, driver: None, sums: Vec::new(), released: Vec::new() }
+        Self { job, driver: None, sums: Vec::new(), lines: Vec::new(), released: Vec::new() }
     }
 
     /// Take what some tasks of a round sent.
@@ -46,22 +52,40 @@ impl Steering {
     /// # Errors
     /// [`Error::Internal`] if it is damaged; [`Error::Capacity`] for too many users.
     pub fn take(&mut self, sent: &Packed) -> Result<()> {
-        let Self { driver, sums, released, .. } = self;
+        let Self { driver, sums, lines, released, .. } = self;
         if driver.is_none() {
             make_room(sums, sent.bytes().len() / WEIGHT);
         }
+        // Where the items of the task begin.
+        let mut first = 0;
         each_part(sent.bytes(), |contents, part| match (contents, &mut *driver) {
-            (PartContents::ByDigest, None) => unpack_weights(part, sums),
-            (PartContents::ByCode, Some(driver)) => {
-                each_sum(part, |slot, sum| driver.shared_mut().add(slot, sum))
+            (PartContents::ByDigest, None) => {
+                first = sums.len();
+                unpack_weights(part, sums)
             }
-            (PartContents::ByDigest, Some(_)) | (PartContents::ByCode, None) => Err(OTHER_ITEMS),
+            (PartContents::Lines, None) => {
+                make_room(lines, part.len() / 2);
+                let of_task = &sums[first..];
+                let item = |at: usize| of_task.get(at).map(|(item, _)| *item).ok_or(OTHER_ITEMS);
+                each_pair(part, |at, above| {
+                    lines.push((item(at)?, item(index(above))?.0));
+                    Ok(())
+                })
+            }
+            (PartContents::ByCode, Some(driver)) => {
+                each_pair(part, |slot, sum| driver.shared_mut().add(slot, sum))
+            }
+            (PartContents::ByDigest | PartContents::Lines, Some(_)) | (PartContents::ByCode, None) => {
+                Err(OTHER_ITEMS)
+            }
             (PartContents::Decisions, _) => {
                 released.extend_from_slice(part);
                 Ok(())
             }
         })?;
         add_up(sums);
+        lines.sort_unstable();
+        lines.dedup();
         Ok(())
     }
 
@@ -74,9 +98,7 @@ impl Steering {
         let digests = if self.driver.is_none() { Some(self.begin()?) } else { None };
         let driver = self.driver.as_mut().ok_or(OTHER_ITEMS)?;
         let Some(decided) = driver.decide()? else {
-            return Ok(SharedStates { digests, importances: driver.shared().importances().collect() }
-                .pack()
-                .into());
+            return Ok(pack_states(digests.as_deref(), driver.shared()).into());
         };
         let mut released = std::mem::take(&mut self.released);
         Decisions::push_released(&decided, &mut released);
@@ -90,7 +112,12 @@ impl Steering {
             return Err(Error::Capacity { what: "items of several users", limit: MOST_SHARED as u64 });
         }
         let digests: Vec<Digest> = sums.iter().map(|(digest, _)| *digest).collect();
-        let mut shared = SharedTable::new(digests.len(), (1, 0));
+        let slot = |item| digests.binary_search(&item).map(codes).map_err(|_| OTHER_ITEMS);
+        let lines = self.lines.iter().map(|(item, above)| Ok((slot(*item)?, slot(Digest(*above))?)));
+        let lines = SharedLines::new(digests.len(), lines.collect::<Result<_>>()?);
+        wipe(&mut self.lines);
+        let lines = Some(lines).filter(|_| self.job.spec().calibration.descent);
+        let mut shared = SharedTable::new(digests.len(), (1, 0)).with_lines(lines);
         sums.iter().enumerate().try_for_each(|(slot, (_, sum))| shared.add(slot, *sum))?;
         wipe(sums);
         *sums = Vec::new();
@@ -103,7 +130,7 @@ impl Steering {
 }
 
 /// Make room for more sums. Growing would leave a copy behind that is not wiped.
-fn make_room(sums: &mut Vec<(Digest, u64)>, more: usize) {
+fn make_room<N: Copy + Default + Zeroize>(sums: &mut Vec<(Digest, N)>, more: usize) {
     if sums.capacity() - sums.len() < more {
         let mut larger = Vec::with_capacity((sums.len() + more).max(sums.len() * 2));
         larger.extend_from_slice(sums);
@@ -119,5 +146,6 @@ impl Drop for Steering {
             driver.shared_mut().wipe();
         }
         wipe(&mut self.sums);
+        wipe(&mut self.lines);
     }
 }

@@ -6,16 +6,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use dpsel_core::task::{
-    self, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest, after_a_look,
-    sizes_of_a_look,
+    self, BeyondMemory, Calibrated, CalibratedSelect, JobSpec, Possible, PublicLists, Release, SelectRequest,
+    after_a_look, check_order, sizes_of_a_look,
 };
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::ingest;
+use dpsel_rows::ingest::{self, ItemSchema};
 
 use super::job::ExchangeJob;
-use super::names::{are_looked_up, changed, items_of};
-use super::refusal::{BeyondMemory, check_order};
+use super::names::{are_looked_up, changed, in_order, items_of, nodes_of, put_together};
 use crate::exchange::rows::Lengths;
 use crate::exchange::wire::{Decisions, Packed};
 
@@ -82,22 +81,24 @@ impl Selection {
         Ok(Self { asked, job: ExchangeJob::new(spec, key), lists: Arc::default() })
     }
 
-    /// The items that tasks leave out when they read the table. Public items stay if they are counted.
+    /// The items that tasks leave out when they read the table. Public items stay if they are counted, or nodes of a tree.
     #[must_use]
     pub fn unread(&self) -> Packed {
-        let public: HashSet<Digest> = self.public_if_counted().into_iter().collect();
+        let public: HashSet<Digest> = self.public_if_read().into_iter().collect();
         Decisions::pack(self.lists.removed().filter(|item| !public.contains(item)).map(|item| (item, 0)))
             .into()
     }
 
-    /// The public items that are counted, which tasks take out before the rounds.
+    /// The public items that are read, which tasks take out before the rounds.
     #[must_use]
-    pub fn counted_public(&self) -> Packed {
-        Decisions::pack(self.public_if_counted().into_iter().map(|item| (item, 0))).into()
+    pub fn read_public(&self) -> Packed {
+        Decisions::pack(self.public_if_read().into_iter().map(|item| (item, 0))).into()
     }
 
-    fn public_if_counted(&self) -> Vec<Digest> {
-        if self.asked.request.numbers().is_some() { self.lists.public_digests() } else { vec![] }
+    /// An excluded node is left out with those below it. So public ones, whose nodes below stay, are read.
+    fn public_if_read(&self) -> Vec<Digest> {
+        let is_read = self.asked.request.numbers().is_some() || self.job.is_tree();
+        if is_read { self.lists.public_digests() } else { vec![] }
     }
 
     /// The job that all tasks share.
@@ -114,6 +115,26 @@ impl Selection {
         are_looked_up(&self.asked.request.columns, schema)
     }
 
+    /// The released items and, where some stand above them, all of these. `named` has what naming tasks found of the former.
+    ///
+    /// # Errors
+    /// As [`Selection::publish`].
+    pub fn closed(&self, named: &[RecordBatch], released: &Packed, schema: &Schema) -> Result<Packed> {
+        if !self.job.spec().closes() {
+            return Ok(released.clone());
+        }
+        let digests: Vec<Digest> = Decisions::each(released.bytes())?.map(|(item, _)| item).collect();
+        let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
+        // Every decision has its name, and every name its decision.
+        in_order(&digests, put_together(named, &schema)?)?;
+        let (nodes, _) = self.nodes_of(named, &schema)?;
+        Ok(Decisions::pack(nodes.into_iter().map(|node| (node, 0))).into())
+    }
+
+    fn nodes_of(&self, named: &[RecordBatch], schema: &ItemSchema) -> Result<(Vec<Digest>, RecordBatch)> {
+        nodes_of(named, (schema, &self.asked.request.columns), &self.lists, self.job.key())
+    }
+
     /// Whether the users or rows of the released items are counted.
     #[must_use]
     pub fn is_counted(&self) -> bool {
@@ -126,7 +147,8 @@ impl Selection {
         self.asked.request.rest.is_some()
     }
 
-    /// The release: every decision needs its name, and every name its decision. `numbers` has the noisy numbers of users
+    /// The release: every decision needs its name, and every name its decision. Where some stand above others, the items are
+    /// [closed](Selection::closed). `numbers` has the noisy numbers of users
     /// or rows of the items of both that have some, if they are counted, and `rest` what the stage
     /// [`ExchangeJob::count_rest`] sent.
     ///
@@ -142,7 +164,11 @@ impl Selection {
         let (digests, weights): (Vec<Digest>, Vec<i64>) = released.iter().unzip();
         let key = self.job.key();
         let schema = ingest::item_schema(schema, &self.asked.request.columns)?;
-        let items = items_of(&digests, named, &schema, key)?;
+        let items = if self.job.spec().closes() {
+            in_order(&digests, self.nodes_of(named, &schema)?)?
+        } else {
+            items_of(&digests, named, &schema, key)?
+        };
         let numbers = numbers.map(|numbers| self.numbers_of(&digests, numbers)).transpose()?;
         let rest = rest.map(|packed| self.job.rest_of(packed.bytes())).transpose()?;
         task::publish(self.asked.clone(), &self.lists, (&items, &weights), (numbers, rest), key)

@@ -1,12 +1,8 @@
-//! Rows of the table: batches are put together, and read as the local engine reads them.
+//! Rows of the table: batches are put together, to be read as the local engine reads them.
 
 use std::num::NonZeroUsize;
 
-use arrow_array::{RecordBatch, RecordBatchIterator};
-use dpsel_exact::Result;
-use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{self, Contributions, RowOrder};
-use dpsel_rows::ingest::{Columns, OpenSource, Source};
+use arrow_array::RecordBatch;
 use dpsel_rows::runtime::Control;
 
 /// Rows read together. More rows share a dictionary then, but this number of them already takes about 200 MB.
@@ -34,23 +30,6 @@ impl Batcher {
     pub(super) fn take(&mut self) -> Vec<RecordBatch> {
         std::mem::take(self).batches
     }
-}
-
-/// Read batches as the local engine does, with each user's rows in an order; `None` if there are none.
-pub(super) fn read(
-    batches: Vec<RecordBatch>,
-    columns: &Columns,
-    order: &RowOrder,
-    key: &ReleaseKey,
-) -> Result<Option<Contributions>> {
-    let Some(first) = batches.first() else {
-        return Ok(None);
-    };
-    let schema = first.schema();
-    let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
-    let control = one_thread();
-    let opened = OpenSource::open(Source::Stream(Box::new(reader)), columns, &control)?;
-    contributions::read_in_order(opened, order, key, &control).map(Some)
 }
 
 /// A task has one thread, since the engine runs tasks side by side.

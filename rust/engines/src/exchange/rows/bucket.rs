@@ -6,13 +6,15 @@
 
 use std::ops::Range;
 
+use dpsel_core::bounding::PlacedItems;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{CodedWords, Digest, ReleaseKey, agree, code_of, order_ties, with_code};
 use dpsel_exact::{Error, Result};
+use dpsel_rows::contributions::Lineage;
 use dpsel_rows::runtime::Control;
 use dpsel_rows::scratch::Stored;
 
-use crate::exchange::wire::{Dictionaries, PackedUsers};
+use crate::exchange::wire::{ByDigest, Dictionaries, PackedUsers};
 
 /// The users of a bucket. Items go by their places among all items of the bucket. An item may have several.
 #[derive(Debug)]
@@ -20,6 +22,9 @@ pub(crate) struct BucketUsers {
     dictionaries: Dictionaries,
     /// The item of each place.
     pub(crate) items: Vec<Digest>,
+    /// Where items stand above others, each has one place: which places stand above which, and the place of each item.
+    lineage: Option<Lineage>,
+    known: ByDigest<u32>,
     rows: Vec<u32>,
     /// Each user, once for each run of it in each value.
     users: Vec<(Digest, Range<usize>)>,
@@ -33,7 +38,16 @@ impl BucketUsers {
     pub(crate) fn new(key: &ReleaseKey) -> Self {
         let dictionaries = Dictionaries::new(key);
         let [in_order, keyed] = [(); 2].map(|()| CodedWords::default());
-        Self { dictionaries, items: Vec::new(), rows: Vec::new(), users: Vec::new(), in_order, keyed }
+        Self {
+            dictionaries,
+            items: Vec::new(),
+            lineage: None,
+            known: ByDigest::default(),
+            rows: Vec::new(),
+            users: Vec::new(),
+            in_order,
+            keyed,
+        }
     }
 
     /// Start anew with all values of a bucket in scratch.
@@ -53,6 +67,11 @@ impl BucketUsers {
         })
     }
 
+    /// All items.
+    pub(crate) fn placed(&self) -> PlacedItems<'_> {
+        PlacedItems { digests: &self.items, lineage: self.lineage.as_ref() }
+    }
+
     /// Number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows.len()
@@ -61,6 +80,8 @@ impl BucketUsers {
     /// Start anew, and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.items.clear();
+        self.lineage = None;
+        self.known.clear();
         self.rows.clear();
         self.users.clear();
     }
@@ -72,15 +93,17 @@ impl BucketUsers {
     pub(crate) fn push(&mut self, packed: &[u8]) -> Result<()> {
         let limit = u32::MAX.into();
         let first = self.items.len();
-        let packed = PackedUsers::unpack(packed, &self.dictionaries, &mut self.items)?;
+        let mut packed = PackedUsers::unpack(packed, &self.dictionaries, &mut self.items)?;
+        let places = packed.lines().map(|lines| self.meet(first, &lines));
         if self.items.len() > u32::MAX as usize {
             return Err(Error::Capacity { what: "items of one bucket of users", limit });
         }
         let first = codes(first);
+        let place = |place: u32| places.as_ref().map_or(first + place, |places| places[place as usize]);
         packed.each(|user, places| {
             let start = self.rows.len();
             // Where every row is kept, rows of one item stand side by side.
-            self.rows.extend(places.chunk_by(|a, b| a == b).map(|rows| first + rows[0]));
+            self.rows.extend(places.chunk_by(|a, b| a == b).map(|rows| place(rows[0])));
             self.users.push((user, start..self.rows.len()));
             Ok(())
         })?;
@@ -90,6 +113,22 @@ impl BucketUsers {
         Ok(())
     }
 
+    /// Meet the items from this place on, with which of them stand above which. Those that are known leave. Returns the
+    /// place of each.
+    fn meet(&mut self, first: usize, lines: &Lineage) -> Vec<u32> {
+        let lineage = self.lineage.get_or_insert_default();
+        let (mut places, met) = (Vec::with_capacity(lines.codes()), self.items.split_off(first));
+        for (item, at) in met.into_iter().zip(0..) {
+            let place = *self.known.entry(item).or_insert_with(|| {
+                lineage.push(lines.level(at), lines.above(at).map(|above| places[above as usize]));
+                self.items.push(item);
+                codes(self.items.len() - 1)
+            });
+            places.push(place);
+        }
+        places
+    }
+
     /// Hand out each user once, with the places of its distinct items, which may be put into another order, and a buffer for
     /// that.
     ///
@@ -97,9 +136,10 @@ impl BucketUsers {
     /// Those of `each`.
     pub(crate) fn each_user(
         &mut self,
-        mut each: impl FnMut(&[Digest], Digest, &mut [u32], &mut CodedWords) -> Result<()>,
+        mut each: impl FnMut(PlacedItems<'_>, Digest, &mut [u32], &mut CodedWords) -> Result<()>,
     ) -> Result<()> {
-        let Self { items, rows, users, in_order, keyed, .. } = self;
+        let Self { items: digests, lineage, rows, users, in_order, keyed, .. } = self;
+        let items = PlacedItems { digests, lineage: lineage.as_ref() };
         let user_of = |run: u64| users[code_of(run) as usize].0;
         in_order.fill((0..).zip(users.iter()).map(|(run, (user, _))| with_code(user.0, run)));
         in_order.sort();
@@ -112,8 +152,8 @@ impl BucketUsers {
                 continue;
             }
             let places = runs.iter().flat_map(|run| &rows[rows_of(run)]);
-            keyed.fill(places.map(|place| with_code(items[*place as usize].0, *place)));
-            distinct(items, keyed, &mut together);
+            keyed.fill(places.map(|place| with_code(digests[*place as usize].0, *place)));
+            distinct(digests, keyed, &mut together);
             each(items, user_of(runs[0]), &mut together, keyed)?;
         }
         Ok(())
@@ -148,8 +188,9 @@ mod tests {
             packing.pack(0..packing.users(), |_, packed| bucket.push(&packed)).unwrap();
         }
         let mut lens = Vec::new();
-        let count = |items: &[Digest], _, places: &mut [u32], _: &mut CodedWords| {
-            let mut digests: Vec<Digest> = places.iter().map(|place| items[*place as usize]).collect();
+        let count = |items: PlacedItems<'_>, _, places: &mut [u32], _: &mut CodedWords| {
+            let mut digests: Vec<Digest> =
+                places.iter().map(|place| items.digests[*place as usize]).collect();
             digests.sort_unstable();
             digests.dedup();
             assert_eq!(digests.len(), places.len());

@@ -5,10 +5,10 @@ use std::ops::Range;
 use arrow_array::RecordBatch;
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::{Contributions, RowOrder};
-use dpsel_rows::ingest::Columns;
+use dpsel_rows::contributions::{Contributions, ItemCode, RowOrder, read_batches};
+use dpsel_rows::ingest::{Columns, NGrams};
 
-use super::batcher::{Batcher, read};
+use super::batcher::{Batcher, one_thread};
 use crate::exchange::stage::Stage;
 use crate::exchange::wire::{
     BucketedValues, Buckets, Dictionaries, Packer, ReleasedSet, VALUE_BYTES, pack_user_counts,
@@ -23,29 +23,35 @@ pub struct Encode {
     with_user_counts: bool,
     rows: RowOrder,
     left_out: ReleasedSet,
+    parts: Option<NGrams>,
     waiting: Batcher,
 }
 
 impl Encode {
     /// With `with_user_counts` the task also counts the users of its items. `rows` says which rows of a user and an item
-    /// are packed. Items are left out as if they had never been there.
+    /// are packed. Items are left out as if they had never been there. Where items are n-grams with those inside them above,
+    /// `parts` says which.
     pub(crate) fn new(
         columns: Columns,
         key: ReleaseKey,
         buckets: Buckets,
         with_user_counts: bool,
-        (rows, left_out): (RowOrder, ReleasedSet),
+        (rows, left_out, parts): (RowOrder, ReleasedSet, Option<NGrams>),
     ) -> Self {
         let waiting = Batcher::default();
-        Self { columns, key, buckets, with_user_counts, rows, left_out, waiting }
+        Self { columns, key, buckets, with_user_counts, rows, left_out, parts, waiting }
     }
 
     fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
-        let Some(mut contributions) = read(batches, &self.columns, &self.rows, &self.key)? else {
+        let read = read_batches(batches, &self.columns, &self.rows, &self.key, &one_thread())?;
+        let Some(mut contributions) = read else {
             return Ok(Vec::new());
         };
         if !self.left_out.is_empty() {
-            contributions.retain(|item| !self.left_out.contains(item));
+            contributions.remove(|item| self.left_out.contains(item), |_| false);
+        }
+        if let Some(ngrams) = self.parts {
+            contributions.find_parts(ngrams, &self.key, &one_thread())?;
         }
         let mut packed = BucketedValues::default();
         let packing = Packing::new(&contributions, &self.key, self.buckets);
@@ -91,13 +97,15 @@ impl<'a> Packing<'a> {
         users: Range<usize>,
         mut each: impl FnMut(i32, Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let digests = &self.contributions.users;
-        let mut packer = Packer::new(self.contributions, &self.dictionaries);
+        let (users_of, vocabulary) = (&self.contributions.users, &self.contributions.vocabulary);
+        let (digests, lineage) = (vocabulary.digests(), vocabulary.keys().lineage());
+        let digest = |item| digests.get(ItemCode(item));
+        let mut packer = Packer::new((digest, lineage), vocabulary.code_bound(), &self.dictionaries);
         for group in self.order[users].chunk_by(|a, b| a.0 == b.0) {
             for &(bucket, user) in group {
                 let items = self.contributions.items_of(user);
                 if !items.is_empty() {
-                    packer.add_user(digests[user], items);
+                    packer.add_user(users_of[user], items);
                 }
                 if packer.bytes() >= VALUE_BYTES {
                     packer.take().map_or(Ok(()), |packed| each(bucket, packed))?;

@@ -36,5 +36,6 @@ pub(crate) use prune::{NO_CODE, Pruner};
 pub(crate) use pruned_users::{CandidateSums, PackedPruned, PrunedUsers};
 pub(crate) use rest::CountRest;
 pub use take_out::TakeOut;
+pub(crate) use take_out::packed_again;
 pub use weigh::Weigh;
 pub(crate) use weights::Weights;

@@ -9,7 +9,7 @@
 //! it that are no candidates is never kept. Neither is any later item.
 
 use arrow_array::RecordBatch;
-use dpsel_core::bounding::{AHEAD, Priorities};
+use dpsel_core::bounding::{AHEAD, PlacedItems, Priorities};
 use dpsel_exact::Result;
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::codes;
@@ -44,7 +44,7 @@ impl Pruner {
     pub(crate) fn add(
         &self,
         user: Digest,
-        (items, places): (&[Digest], &mut [u32]),
+        (items, places): (PlacedItems<'_>, &mut [u32]),
         codes_of: &[u32],
         (pruned, keyed): (&mut PrunedUsers, &mut CodedWords),
     ) {
@@ -59,7 +59,7 @@ impl Pruner {
             return pruned.add(total, kept.map(|code| (code, None)));
         }
         for first in [bound.saturating_mul(AHEAD), usize::MAX] {
-            let ordered = self.priorities.order(user, places, |place| items[place as usize], first, keyed);
+            let ordered = self.priorities.order_places(user, places, items, first, keyed);
             let others = places[..ordered].iter().filter(|place| is_other(place)).count();
             if others >= bound || ordered >= places.len() {
                 break;
@@ -202,7 +202,8 @@ mod tests {
         Priorities::new(&key).order(user, &mut expected, digest, usize::MAX, &mut keyed);
         let (mut places, mut left) = (all.clone(), PrunedUsers::default());
         let pruner = Pruner::new(L0Bound::new(1).unwrap(), &key);
-        pruner.add(user, (&items, &mut places), &all, (&mut left, &mut keyed));
+        let items = PlacedItems { digests: &items, lineage: None };
+        pruner.add(user, (items, &mut places), &all, (&mut left, &mut keyed));
         assert_eq!((places, left.rows()), (expected, 3000));
     }
 }

@@ -11,7 +11,11 @@ use dpsel_rows::ingest::PublicList;
 use super::*;
 
 /// The request with a list of items that never come out, and one of items that do in any case.
-fn with_lists(request: SelectRequest, table: Made, [excluded, public]: [&[i64]; 2]) -> SelectRequest {
+pub(super) fn with_lists(
+    request: SelectRequest,
+    table: Made,
+    [excluded, public]: [&[i64]; 2],
+) -> SelectRequest {
     let list = |items: &[i64]| {
         let rows = table(&items.iter().map(|item| (0, *item)).collect::<Rows>());
         Some(Arc::new(PublicList::new(rows.schema(), vec![rows])))
@@ -26,14 +30,14 @@ fn with_lists(request: SelectRequest, table: Made, [excluded, public]: [&[i64]; 
     }
 }
 
-fn counted(request: SelectRequest, most: Option<u32>) -> SelectRequest {
+pub(super) fn counted(request: SelectRequest, most: Option<u32>) -> SelectRequest {
     let max_counted_items = L0Bound::new(4).unwrap();
     let counts = CountedUsers { share: 0.3, max_counted_items, nonnegative: false, max_rows_per_item: most };
     let rest = Some(Rest { share: 0.1, max_rows_per_user: most });
     SelectRequest { counts: Some(counts), rest, ..request }
 }
 
-const QUANTILE: Option<Quantile> = Some(Quantile { quantile: 0.7, share: 0.1 });
+pub(super) const QUANTILE: Option<Quantile> = Some(Quantile { quantile: 0.7, share: 0.1 });
 
 #[test]
 fn public_lists_are_taken_out_and_come_out_as_in_one_process() {

@@ -36,6 +36,18 @@ pub(super) fn texts(rows: &[(i64, i64)]) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+/// The same with items that are the nodes of a tree: paths of up to four parts.
+pub(super) fn paths(rows: &[(i64, i64)]) -> RecordBatch {
+    let path = |item: i64| {
+        let digits = [item % 4, item / 4 % 5, item / 20 % 6, item].map(|digit| format!("part {digit}"));
+        digits[..usize::try_from(1 + item.rem_euclid(7) % 4).unwrap()].join("/")
+    };
+    let (users, items): (Vec<i64>, Vec<String>) = rows.iter().map(|(user, item)| (user, path(*item))).unzip();
+    let columns: [(&str, ArrayRef); 2] =
+        [("user", Arc::new(Int64Array::from(users))), ("item", Arc::new(StringArray::from(items)))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
 pub(super) type Made = fn(&[(i64, i64)]) -> RecordBatch;
 
 pub(super) fn source(rows: &[(i64, i64)]) -> Source {
@@ -134,6 +146,8 @@ pub(super) struct Engine<'a> {
     pub(super) contributions: Vec<Vec<RecordBatch>>,
     /// User counts by item hash.
     pub(super) user_counts: Vec<Vec<RecordBatch>>,
+    /// More packed counts of frequent items: of hashes that others have, too.
+    pub(super) more_counts: Vec<u8>,
 }
 
 impl<'a> Engine<'a> {
@@ -162,7 +176,7 @@ impl<'a> Engine<'a> {
             let users = part.split_off(part.partition_point(is_count));
             user_counts.push(std::mem::replace(part, users));
         }
-        Self { job, unread, filter_bits: None, tables, contributions, user_counts }
+        Self { job, unread, filter_bits: None, tables, contributions, user_counts, more_counts: Vec::new() }
     }
 
     /// The same without these items, which are counted.
@@ -197,7 +211,7 @@ impl<'a> Engine<'a> {
             .iter()
             .flat_map(|part| run(FrequentItems::above(frequent_above), part))
             .collect();
-        UserCounts::unpack(frequent_above, &packed(&made)).unwrap()
+        UserCounts::unpack(frequent_above, &[packed(&made), self.more_counts.clone()].concat()).unwrap()
     }
 
     /// The released set that tasks get.
@@ -321,7 +335,7 @@ pub(super) fn exchanged(
 ) -> Release {
     let schema: Schema = table(rows).schema().as_ref().clone();
     let selection = Selection::new(request.clone(), &schema, key()).unwrap();
-    let (unread, public) = (selection.unread(), selection.counted_public());
+    let (unread, public) = (selection.unread(), selection.read_public());
     let engine = Engine { filter_bits, ..Engine::reading(selection.job(), &unread, table, rows, tasks) };
     let rest = engine.without(&public);
     let selection = rest.looked(&selection);
@@ -329,9 +343,10 @@ pub(super) fn exchanged(
     let released = if selection.job().is_steered() { rest.steered() } else { rest.decided(frequent_above) };
     let looked_up = selection.looks_up(&schema).unwrap();
     let named = if looked_up { engine.named(&released) } else { vec![] };
-    let counted = [&released[..], public.bytes()].concat();
+    let closed = selection.closed(&named, &released.into(), &schema).unwrap();
+    let counted = [closed.bytes(), public.bytes()].concat();
     let users = selection.is_counted().then(|| engine.noisy_counts(&counted));
     let rest = selection.has_rest().then(|| engine.rest(&counted));
     let numbers = (users.as_ref(), rest.as_ref());
-    selection.publish(&named, &Decisions::unpack(&released).unwrap(), numbers, &schema).unwrap()
+    selection.publish(&named, &Decisions::unpack(closed.bytes()).unwrap(), numbers, &schema).unwrap()
 }

@@ -15,6 +15,8 @@ const PACKED: &str = "packed";
 /// A batch ends before its values exceed this number of bytes. So there are few batches, and none gets near the limit
 /// of one array.
 const BATCH_BYTES: usize = 1 << 26;
+/// Writers start a new packed value once the current one has more bytes.
+pub(crate) const VALUE_BYTES: usize = 1 << 22;
 /// A value of so many bytes has a batch of its own: to copy it takes longer than a batch.
 const LARGE: usize = 1 << 20;
 

@@ -10,60 +10,76 @@ use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::Digest;
 use dpsel_rows::contributions::{
-    Code, Contributions, ContributionsBuilder, Digests, ItemCode, KeyStore, Payload, UserCode, Worker,
+    ContributionsBuilder, ItemCode, KeyStore, Lineage, Payload, UserCode, Worker,
 };
 
-use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 use super::dictionary::Dictionaries;
 use super::user_lists::Listed;
+use dpsel_exact::random::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
 
 /// Bytes of a digest.
 const DIGEST: usize = size_of::<u128>();
+/// Bytes of the level of an item and of the places of those above it, at most.
+const LINE: usize = 2 + 2 * 5;
 /// Rows handed to a builder at once.
 const ROWS: usize = 1 << 16;
 
 /// Packs users of one table, a number of them in each packed value.
 #[derive(Debug)]
-pub(crate) struct Packer<'a> {
-    digests: Digests<'a>,
+pub(crate) struct Packer<'a, D> {
+    digest: D,
+    lineage: Option<&'a Lineage>,
     dictionaries: &'a Dictionaries,
     /// For each item code its place in the dictionary plus one, or 0.
     places: Vec<u32>,
     dictionary: Vec<u32>,
+    /// Which places stand above which, if items stand above others.
+    lines: Option<Lineage>,
     users: u32,
     body: Vec<u8>,
 }
 
-impl<'a> Packer<'a> {
-    pub(crate) fn new(contributions: &'a Contributions, dictionaries: &'a Dictionaries) -> Self {
-        let vocabulary = &contributions.vocabulary;
-        Self {
-            digests: vocabulary.digests(),
-            dictionaries,
-            places: vec![0; vocabulary.code_bound()],
-            dictionary: Vec::new(),
-            users: 0,
-            body: Vec::new(),
-        }
+impl<'a, D: Fn(u32) -> Digest> Packer<'a, D> {
+    /// `digest` has that of each code below `bound`.
+    pub(crate) fn new(
+        (digest, lineage): (D, Option<&'a Lineage>),
+        bound: usize,
+        dictionaries: &'a Dictionaries,
+    ) -> Self {
+        let (places, dictionary, body) = (vec![0; bound], Vec::new(), Vec::new());
+        let lines = lineage.map(|_| Lineage::default());
+        Self { digest, lineage, dictionaries, places, dictionary, lines, users: 0, body }
     }
 
     /// The most bytes that the current packed value can have so far.
     pub(crate) fn bytes(&self) -> usize {
-        9 + self.dictionary.len() * DIGEST + self.body.len()
+        let item = DIGEST + if self.lineage.is_some() { LINE } else { 0 };
+        9 + self.dictionary.len() * item + self.body.len()
     }
 
+    /// Add a user with its items, some at least. Where items stand above others, it has those above each.
     pub(crate) fn add_user(&mut self, user: Digest, items: &[u32]) {
         self.users += 1;
         push_digest(user, &mut self.body);
         push_integer(items.len() as u64, &mut self.body);
         for &item in items {
-            let place = &mut self.places[item as usize];
-            if *place == 0 {
-                self.dictionary.push(item);
-                *place = codes(self.dictionary.len());
-            }
-            push_integer((*place - 1).into(), &mut self.body);
+            let place = self.place(item);
+            push_integer(place.into(), &mut self.body);
         }
+    }
+
+    /// The place of an item in the dictionary, in which those above it come first.
+    fn place(&mut self, item: u32) -> u32 {
+        if let Some(place) = self.places[item as usize].checked_sub(1) {
+            return place;
+        }
+        if let Some(lineage) = self.lineage {
+            let above: Vec<u32> = lineage.above(item).map(|above| self.place(above)).collect();
+            self.lines.iter_mut().for_each(|lines| lines.push(lineage.level(item), above.iter().copied()));
+        }
+        self.dictionary.push(item);
+        self.places[item as usize] = codes(self.dictionary.len());
+        codes(self.dictionary.len() - 1)
     }
 
     /// End the current packed value; `None` if no user was added to it.
@@ -75,9 +91,10 @@ impl<'a> Packer<'a> {
         packed.extend(std::mem::take(&mut self.users).to_le_bytes());
         let items = self.dictionary.drain(..).map(|item| {
             self.places[item as usize] = 0;
-            self.digests.get(ItemCode::new(item))
+            (self.digest)(item)
         });
-        self.dictionaries.push(&items.collect::<Vec<_>>(), &mut packed);
+        self.dictionaries.push(&items.collect::<Vec<_>>(), self.lines.as_ref(), &mut packed);
+        self.lines.iter_mut().for_each(Lineage::clear);
         packed.append(&mut self.body);
         Some(packed)
     }
@@ -93,8 +110,8 @@ impl Payload for Nameless {
 /// The users of packed contributions, without a table of their items.
 #[derive(Debug)]
 pub(crate) enum PackedUsers<'a> {
-    /// So many users, with places in a dictionary of so many items.
-    Placed { users: u32, items: usize, rest: &'a [u8] },
+    /// So many users, with places in a dictionary of so many items, and which of these stand above which, if some do.
+    Placed { users: u32, items: usize, lines: Option<Lineage>, rest: &'a [u8] },
     /// The dictionary has the items of one user after the other.
     Listed(Listed<'a>),
 }
@@ -114,8 +131,16 @@ impl<'a> PackedUsers<'a> {
         }
         let (first, mut rest) = (items.len(), packed);
         let users = take_u32(&mut rest)?;
-        dictionaries.take(&mut rest, items)?;
-        Ok(Self::Placed { users, items: items.len() - first, rest })
+        let lines = dictionaries.take(&mut rest, items)?;
+        Ok(Self::Placed { users, items: items.len() - first, lines, rest })
+    }
+
+    /// Which places of the dictionary stand above which, if some do.
+    pub(crate) fn lines(&mut self) -> Option<Lineage> {
+        match self {
+            Self::Placed { lines, .. } => lines.take(),
+            Self::Listed(_) => None,
+        }
     }
 
     /// Hand out each user, with the places of its items in the dictionary.
@@ -125,7 +150,7 @@ impl<'a> PackedUsers<'a> {
     pub(crate) fn each(&self, mut each: impl FnMut(Digest, &[u32]) -> Result<()>) -> Result<()> {
         let mut places = Vec::new();
         let (users, known, mut rest) = match self {
-            Self::Placed { users, items, rest } => (*users, *items, *rest),
+            Self::Placed { users, items, rest, .. } => (*users, *items, *rest),
             Self::Listed(listed) => {
                 let mut end = 0;
                 return listed.each().try_for_each(|(user, items)| {

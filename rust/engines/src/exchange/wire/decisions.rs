@@ -4,8 +4,8 @@ use dpsel_core::rounds::Released;
 use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
-use super::bytes::push_digest;
 use super::digest_maps::ByDigest;
+use dpsel_exact::random::bytes::push_digest;
 
 /// Bytes of a packed decision: a digest and a number.
 const DECISION: usize = size_of::<u128>() + size_of::<i64>();

@@ -7,16 +7,20 @@
 //! recurs.
 //!
 //! Layout, all little-endian: the number of items (`u32`); then either 0 and the digests, or the tag, the start of the
-//! keystream (16 bytes) and the masked numbers (8 bytes each).
+//! keystream (16 bytes) and the masked numbers (8 bytes each). Where items stand above others, 255, the digests and
+//! which stand above which.
 
 use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
 use dpsel_exact::random::{Block, Digest, Digester, Purpose, ReleaseKey, Words};
+use dpsel_rows::contributions::Lineage;
 
-use super::bytes::{CORRUPT, push_digest, take_digest, take_u32};
+use dpsel_exact::random::bytes::{CORRUPT, push_digest, take_digest, take_u32};
 
 /// The tag before digests; no kind of key has it.
 pub(super) const DIGESTS: u8 = 0;
+/// The tag before digests of items that stand above others.
+const LINES: u8 = u8::MAX;
 const WORD: usize = size_of::<u64>();
 
 /// Packs and unpacks the dictionaries of one release.
@@ -43,12 +47,16 @@ impl Dictionaries {
         }
     }
 
-    /// Append the packed items.
-    pub(crate) fn push(&self, items: &[Digest], packed: &mut Vec<u8>) {
+    /// Append the packed items. `lines` says by their places which stand above which, if some do: these come first.
+    pub(crate) fn push(&self, items: &[Digest], lines: Option<&Lineage>, packed: &mut Vec<u8>) {
         packed.extend(codes(items.len()).to_le_bytes());
-        let Some((tag, mut numbers)) = self.numbers(items) else {
-            packed.push(DIGESTS);
-            return items.iter().for_each(|item| push_digest(*item, packed));
+        let numbers = if lines.is_some() { None } else { self.numbers(items) };
+        let Some((tag, mut numbers)) = numbers else {
+            packed.push(lines.map_or(DIGESTS, |_| LINES));
+            for item in items {
+                push_digest(*item, packed);
+            }
+            return lines.into_iter().for_each(|lines| lines.pack(packed));
         };
         let mut hasher = blake3::Hasher::new_keyed(&self.start_key);
         hasher.update(&[tag]);
@@ -63,16 +71,18 @@ impl Dictionaries {
         packed.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
     }
 
-    /// Take the items that [`Dictionaries::push`] packed off the front, and add them to others.
+    /// Take the items that [`Dictionaries::push`] packed off the front, and add them to others. Returns which stand above
+    /// which, if some do.
     ///
     /// # Errors
     /// [`Error::Internal`](dpsel_exact::Error::Internal) if it is damaged.
-    pub(crate) fn take(&self, rest: &mut &[u8], items: &mut Vec<Digest>) -> Result<()> {
+    pub(crate) fn take(&self, rest: &mut &[u8], items: &mut Vec<Digest>) -> Result<Option<Lineage>> {
         let len = take_u32(rest)?;
         let (tag, tail) = rest.split_first().ok_or(CORRUPT)?;
         *rest = tail;
-        if *tag == DIGESTS {
-            return (0..len).try_for_each(|_| take_digest(rest).map(|item| items.push(item)));
+        if [DIGESTS, LINES].contains(tag) {
+            (0..len).try_for_each(|_| take_digest(rest).map(|item| items.push(item)))?;
+            return (*tag == LINES).then(|| Lineage::take(len, rest)).transpose();
         }
         let Digest(start) = take_digest(rest)?;
         let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(WORD)).ok_or(CORRUPT)?;
@@ -82,7 +92,7 @@ impl Dictionaries {
         let mut numbers: Vec<u64> = masked.iter().map(|word| u64::from_le_bytes(*word)).collect();
         self.mask(start, &mut numbers);
         self.digests(*tag, numbers.into_iter(), items);
-        Ok(())
+        Ok(None)
     }
 
     /// Add the items with these numbers to others.
@@ -135,7 +145,7 @@ mod tests {
 
     fn packed(items: &[Digest]) -> Vec<u8> {
         let mut packed = vec![];
-        dictionaries().push(items, &mut packed);
+        dictionaries().push(items, None, &mut packed);
         packed
     }
 
@@ -143,7 +153,7 @@ mod tests {
         let packed = [packed(items), vec![1, 2, 3]].concat();
         let mut rest = packed.as_slice();
         let mut taken = vec![Digest(1)];
-        dictionaries().take(&mut rest, &mut taken).unwrap();
+        assert!(dictionaries().take(&mut rest, &mut taken).unwrap().is_none());
         assert_eq!(taken[1..], *items);
         assert_eq!(rest, [1, 2, 3]);
         packed.len() - 3
@@ -159,6 +169,31 @@ mod tests {
         assert_eq!(survives(&[digests(KeyKind::Date, [1]), digests(KeyKind::Integer, [1])].concat()), 5 + 32);
         assert_eq!(survives(&[Digest(7), Digest(8)]), 5 + 32);
         assert_eq!(survives(&[]), 5);
+    }
+
+    #[test]
+    fn lines_survive_and_half_of_them_is_an_error() {
+        let (mut lines, items) = (Lineage::default(), [7, 8, 9, 10, 11].map(Digest));
+        for (level, above) in [(1, vec![]), (1, vec![]), (2, vec![0, 1]), (32, vec![2]), (2, vec![1])] {
+            lines.push(level, above);
+        }
+        let (mut packed, mut taken) = (Vec::new(), Vec::new());
+        dictionaries().push(&items, Some(&lines), &mut packed);
+        let back = dictionaries().take(&mut packed.as_slice(), &mut taken).unwrap().unwrap();
+        assert_eq!((taken.as_slice(), back.codes(), packed.len()), (&items[..], 5, 5 + 5 * 16 + 10));
+        for item in 0..5 {
+            assert_eq!(back.level(item), lines.level(item));
+            assert!(back.above(item).eq(lines.above(item)));
+        }
+        for len in 0..packed.len() {
+            assert!(dictionaries().take(&mut &packed[..len], &mut Vec::new()).is_err());
+        }
+        // The item is above itself, or not on a higher level.
+        for (at, byte) in [(packed.len() - 1, 0), (packed.len() - 4, 2 << 2 | 1)] {
+            let mut damaged = packed.clone();
+            damaged[at] = byte;
+            assert!(dictionaries().take(&mut damaged.as_slice(), &mut Vec::new()).is_err());
+        }
     }
 
     /// No word of a dictionary recurs in another one, and no number is in the clear.

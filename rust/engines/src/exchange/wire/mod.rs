@@ -5,7 +5,6 @@
 mod batches;
 mod bloom;
 mod buckets;
-mod bytes;
 mod candidate_lists;
 mod contributions;
 mod decisions;
@@ -20,9 +19,8 @@ mod user_counts;
 mod user_lists;
 mod weights;
 
-pub(crate) use batches::{BucketedValues, bucketed_batch, bucketed_values, packed_batch};
+pub(crate) use batches::{BucketedValues, VALUE_BYTES, bucketed_batch, bucketed_values, packed_batch};
 pub(crate) use buckets::{BucketRuns, Buckets, TO_DRIVER};
-pub(crate) use bytes::{VALUE_BYTES, push_digest, take_digest, take_u32};
 pub(crate) use candidate_lists::{push_dictionary, take_dictionary};
 pub(crate) use contributions::{PackedUsers, Packer, unpack};
 pub use decisions::Decisions;
@@ -30,7 +28,9 @@ pub(crate) use dictionary::Dictionaries;
 pub(crate) use digest_maps::{ByDigest, add_up};
 pub use released_set::ReleasedSet;
 pub use seal::Packed;
-pub(crate) use shared_items::{PartContents, SharedStates, each_part, each_sum, pack_sums};
+pub(crate) use shared_items::{
+    PartContents, each_pair, each_part, pack_pairs, pack_states, pack_sums, unpack_states,
+};
 pub use user_counts::UserCounts;
 pub(crate) use user_counts::{each_frequent, item_hash, pack_user_counts, push_frequent, unpack_user_counts};
 pub(crate) use user_lists::Lister;

@@ -14,9 +14,9 @@ use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 
 use super::bloom::Bloom;
-use super::bytes::take_digest;
 use super::decisions::Decisions;
 use super::digest_maps::DigestSet;
+use dpsel_exact::random::bytes::take_digest;
 
 const DAMAGED: Error = Error::Internal("a released set is damaged");
 /// First byte of a packed list. Decisions follow.

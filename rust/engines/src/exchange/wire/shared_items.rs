@@ -2,24 +2,27 @@
 //!
 //! Tasks send *parts*, which come to the driver one after the other: what their users gave to shared items, and in the
 //! last round the decisions about items that one user alone holds. A part has a byte that says what it has, the number
-//! of its bytes (`u64`), and these. Sums of the first round go by digests, as packed weights. Later sums go by codes:
-//! the difference to the code before and the sum, as integers of variable length.
+//! of its bytes (`u64`), and these. Sums of the first round go by digests, as packed weights. Behind them stands which of
+//! these items stand above which, by their places. Later sums go by codes: the difference to the code before and the sum,
+//! as integers of variable length.
 //!
-//! The driver sends the state of every shared item by code: its importance. After the first round the digests come
-//! with them, which tell a task the codes.
+//! The driver sends the state of every shared item by code: its importance, and what it allows below it where items stand
+//! above others. After the first round the digests come with them, which tell a task the codes.
 
-use dpsel_core::weighting::FULL_IMPORTANCE;
+use dpsel_core::rounds::SharedTable;
 use dpsel_exact::Result;
-use dpsel_exact::numeric::widths::{codes, index};
+use dpsel_exact::numeric::widths::index;
 use dpsel_exact::random::Digest;
 
-use super::bytes::{CORRUPT, push_digest, push_integer, take_digest, take_integer, take_u32};
+use dpsel_exact::random::bytes::{CORRUPT, push_digests, push_integer, take_digests, take_integer};
 
 /// What a part has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PartContents {
     /// Sums of weights by the digests of their items.
     ByDigest,
+    /// Places of these items, each with the place of an item directly above it.
+    Lines,
     /// Sums of weights by the codes of their items.
     ByCode,
     /// Packed decisions.
@@ -27,7 +30,7 @@ pub(crate) enum PartContents {
 }
 
 impl PartContents {
-    const ALL: [Self; 3] = [Self::ByDigest, Self::ByCode, Self::Decisions];
+    const ALL: [Self; 4] = [Self::ByDigest, Self::Lines, Self::ByCode, Self::Decisions];
 
     /// A part with these bytes.
     pub(crate) fn part(self, bytes: &[u8]) -> Vec<u8> {
@@ -58,67 +61,49 @@ pub(crate) fn each_part(
 
 /// Pack the sums of codes from 0 on, without the items that got nothing.
 pub(crate) fn pack_sums(sums: impl Iterator<Item = u64>) -> Vec<u8> {
-    let (mut packed, mut next) = (Vec::new(), 0);
-    for (code, sum) in (0_u64..).zip(sums).filter(|(_, sum)| *sum > 0) {
-        push_integer(code - next, &mut packed);
-        push_integer(sum, &mut packed);
-        next = code + 1;
+    pack_pairs((0..).zip(sums).filter(|(_, sum)| *sum > 0))
+}
+
+/// Pack pairs of a code and a number, in rising order of their codes.
+pub(crate) fn pack_pairs(pairs: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
+    let (mut packed, mut before) = (Vec::new(), 0);
+    for (code, number) in pairs {
+        push_integer(code - before, &mut packed);
+        push_integer(number, &mut packed);
+        before = code;
     }
     packed
 }
 
-/// Hand out the codes and sums that [`pack_sums`] packed.
-pub(crate) fn each_sum(mut packed: &[u8], mut each: impl FnMut(usize, u64) -> Result<()>) -> Result<()> {
-    let mut next = 0_u64;
+/// Hand out the pairs that [`pack_pairs`] packed.
+pub(crate) fn each_pair(mut packed: &[u8], mut each: impl FnMut(usize, u64) -> Result<()>) -> Result<()> {
+    let mut code = 0_u64;
     while !packed.is_empty() {
-        let code = take_integer(&mut packed)?.checked_add(next).ok_or(CORRUPT)?;
+        code = take_integer(&mut packed)?.checked_add(code).ok_or(CORRUPT)?;
         each(index(code), take_integer(&mut packed)?)?;
-        next = code.checked_add(1).ok_or(CORRUPT)?;
     }
     Ok(())
 }
 
-/// The states of all shared items, by code.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct SharedStates {
-    /// The items; none where tasks know the codes.
-    pub(crate) digests: Option<Vec<Digest>>,
-    pub(crate) importances: Vec<u16>,
+/// Pack the states of all shared items, with the items unless tasks know their codes.
+pub(crate) fn pack_states(items: Option<&[Digest]>, shared: &SharedTable) -> Vec<u8> {
+    let mut packed = Vec::new();
+    push_digests(items, &mut packed);
+    packed.extend(shared.pack_states());
+    packed
 }
 
-impl SharedStates {
-    /// The states as bytes: a byte that says whether there are digests, the number of items (`u32`), the digests and
-    /// the importances.
-    pub(crate) fn pack(&self) -> Vec<u8> {
-        let mut packed = vec![u8::from(self.digests.is_some())];
-        packed.extend(codes(self.importances.len()).to_le_bytes());
-        self.digests.iter().flatten().for_each(|item| push_digest(*item, &mut packed));
-        packed.extend(self.importances.iter().flat_map(|importance| importance.to_le_bytes()));
-        packed
-    }
-
-    /// Read what [`SharedStates::pack`] wrote.
-    pub(crate) fn unpack(packed: &[u8]) -> Result<Self> {
-        let (with_digests, mut rest) = packed.split_first().ok_or(CORRUPT)?;
-        let items = take_u32(&mut rest)?;
-        let digests = match with_digests {
-            0 => None,
-            1 => Some((0..items).map(|_| take_digest(&mut rest)).collect::<Result<_>>()?),
-            _ => return Err(CORRUPT),
-        };
-        let (importances, rest) = rest.as_chunks();
-        let importances: Vec<u16> = importances.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
-        let are_sound = importances.iter().all(|importance| *importance <= FULL_IMPORTANCE);
-        if rest.is_empty() && importances.len() == items as usize && are_sound {
-            Ok(Self { digests, importances })
-        } else {
-            Err(CORRUPT)
-        }
-    }
+/// Read what [`pack_states`] wrote.
+pub(crate) fn unpack_states(mut packed: &[u8]) -> Result<(Option<Vec<Digest>>, SharedTable)> {
+    let items = take_digests(&mut packed)?;
+    let shared = SharedTable::with_states(packed)?;
+    let fit = items.as_ref().is_none_or(|items| items.len() == shared.importances().count());
+    if fit { Ok((items, shared)) } else { Err(CORRUPT) }
 }
 
 #[cfg(test)]
 mod tests {
+    use dpsel_core::rounds::SharedLines;
     use proptest::prelude::*;
 
     use super::*;
@@ -134,7 +119,7 @@ mod tests {
             let mut read = |packed: &[u8]| each_part(packed, |contents, part| {
                 parts.push(contents);
                 if contents == PartContents::ByCode {
-                    each_sum(part, |code, sum| { found[code] = sum; Ok(()) })?;
+                    each_pair(part, |code, sum| { found[code] = sum; Ok(()) })?;
                 }
                 Ok(())
             });
@@ -145,24 +130,39 @@ mod tests {
         }
 
         #[test]
-        fn states_survive(importances in prop::collection::vec(0..=FULL_IMPORTANCE, 0..50), with_digests: bool) {
-            let digests = with_digests.then(|| (0..importances.len() as u128).map(Digest).collect());
-            let states = SharedStates { digests, importances };
-            let mut packed = states.pack();
-            for len in 0..packed.len() {
-                prop_assert!(SharedStates::unpack(&packed[..len]).is_err());
-            }
-            prop_assert_eq!(SharedStates::unpack(&packed).unwrap(), states.clone());
-            if let Some(last) = packed.last_mut() && !states.importances.is_empty() {
-                *last = 2;
-                prop_assert!(SharedStates::unpack(&packed).is_err());
+        fn states_survive(
+            slots in 0..50_usize, lines in prop::collection::vec((0..50_u32, 0..50_u32), 0..9), with_items: bool,
+        ) {
+            let items: Vec<Digest> = (0..slots as u128).map(Digest).collect();
+            let below = |(slot, above): &(u32, u32)| (*slot.max(above) as usize) < slots;
+            let lines: Vec<_> = lines.into_iter().filter(below).collect();
+            for lines in [None, Some(SharedLines::new(slots, lines))] {
+                let shared = SharedTable::new(slots, (1, 0)).with_lines(lines);
+                let packed = pack_states(with_items.then_some(&items), &shared);
+                for len in 0..packed.len() {
+                    prop_assert!(unpack_states(&packed[..len]).is_err());
+                }
+                let (found, back) = unpack_states(&packed).unwrap();
+                prop_assert_eq!(found, with_items.then(|| items.clone()));
+                prop_assert_eq!(back.pack_states(), shared.pack_states());
             }
         }
 
         #[test]
+        fn pairs_survive_with_several_of_a_code(pairs in prop::collection::vec((0..9_u64, any::<u64>()), 0..30)) {
+            let (mut pairs, mut found) = (pairs, Vec::new());
+            pairs.sort_unstable();
+            each_pair(&pack_pairs(pairs.iter().copied()), |code, number| {
+                found.push((code as u64, number));
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(found, pairs);
+        }
+
+        #[test]
         fn damaged_values_are_refused(packed: Vec<u8>) {
-            let _ = each_part(&packed, |_, part| each_sum(part, |_, _| Ok(())));
-            let _ = SharedStates::unpack(&packed);
+            let _ = each_part(&packed, |_, part| each_pair(part, |_, _| Ok(())));
+            let _ = unpack_states(&packed);
         }
     }
 }

@@ -10,8 +10,8 @@ use dpsel_exact::{Error, Result};
 
 use super::batches::BucketedValues;
 use super::buckets::Buckets;
-use super::bytes::{CORRUPT, push_integer, take_integer, take_u32};
 use super::digest_maps::{HashedMap, add_up};
+use dpsel_exact::random::bytes::{CORRUPT, push_integer, take_integer, take_u32};
 
 /// The item hash: 32 bits of a digest that do not decide its bucket.
 pub(crate) fn item_hash(item: Digest) -> u32 {

@@ -12,8 +12,8 @@ use dpsel_exact::random::Digest;
 use dpsel_exact::{Error, Result};
 use zerocopy::{FromBytes, IntoBytes};
 
-use super::bytes::{CORRUPT, take_u32};
 use super::dictionary::{DIGESTS, Dictionaries};
+use dpsel_exact::random::bytes::{CORRUPT, take_u32};
 
 type U32 = zerocopy::little_endian::U32;
 type U64 = zerocopy::little_endian::U64;

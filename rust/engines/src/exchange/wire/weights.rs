@@ -3,9 +3,9 @@
 use dpsel_exact::Result;
 use dpsel_exact::random::Digest;
 
-use super::batches::BucketedValues;
+use super::batches::{BucketedValues, VALUE_BYTES};
 use super::buckets::Buckets;
-use super::bytes::{VALUE_BYTES, push_digest, push_integer, take_digest, take_integer};
+use dpsel_exact::random::bytes::{push_digest, push_integer, take_digest, take_integer};
 
 /// Append one packed weight.
 pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
@@ -19,9 +19,14 @@ pub(crate) fn push_weight(item: Digest, weight: u64, packed: &mut Vec<u8>) {
 /// [`Error::Internal`] if the value is damaged, as in the functions below.
 pub(crate) fn unpack_weights(mut packed: &[u8], weights: &mut Vec<(Digest, u64)>) -> Result<()> {
     while !packed.is_empty() {
-        weights.push((take_digest(&mut packed)?, take_integer(&mut packed)?));
+        weights.push(take_weight(&mut packed)?);
     }
     Ok(())
+}
+
+/// Take one packed weight off the front.
+pub(super) fn take_weight(packed: &mut &[u8]) -> Result<(Digest, u64)> {
+    Ok((take_digest(packed)?, take_integer(packed)?))
 }
 
 /// Pack weights by the buckets of their items.

@@ -50,6 +50,43 @@ pub(super) fn push_ngrams(
     Ok(())
 }
 
+impl NGrams {
+    /// The number of words or characters of the n-gram with this key; `None` for bytes that are no text.
+    pub(crate) fn units(self, key: &[u8]) -> Option<usize> {
+        let text = std::str::from_utf8(key).ok()?;
+        Some(match self.unit {
+            Unit::Words => 1 + between_words(text).count(),
+            Unit::Chars | Unit::Subwords => text.chars().count(),
+        })
+    }
+
+    /// The keys of the n-grams directly above the one with this key, which are those without its last and without its first
+    /// word or character, unless these are too short to be items.
+    pub(crate) fn above(self, key: &[u8]) -> [Option<&[u8]>; 2] {
+        let is_longer = |units: &usize| *units > usize::from(self.min);
+        if self.units(key).filter(is_longer).is_none() {
+            return [None; 2];
+        }
+        // Otherwise: no text, which has no units.
+        let text = std::str::from_utf8(key).unwrap_or_default();
+        let (end, start) = match self.unit {
+            Unit::Words => (between_words(text).last(), between_words(text).next().map(|at| at + 1)),
+            Unit::Chars | Unit::Subwords => {
+                let mut starts = text.char_indices().map(|(at, _)| at).skip(1);
+                (text.char_indices().next_back().map(|(at, _)| at), starts.next())
+            }
+        };
+        [end.map(|end| &key[..end]), start.map(|start| &key[start..])]
+    }
+}
+
+/// Where the spaces between the words of an n-gram are. A word may begin with spaces, to which a mark belongs, but it does
+/// not end with one.
+fn between_words(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let pairs = text.as_bytes().windows(2).zip(1..);
+    pairs.filter(|(pair, _)| pair[0] != b' ' && pair[1] == b' ').map(|(_, at)| at)
+}
+
 #[derive(Debug, Default)]
 struct NgramBuffers {
     /// The words, each followed by one space, or the characters.
@@ -136,6 +173,7 @@ fn is_space(character: char) -> bool {
 mod tests {
     use super::*;
     use arrow_array::BinaryArray;
+    use proptest::prelude::*;
 
     fn grams(text: &str, min: u8, max: u8) -> Vec<String> {
         grams_of(text, NGrams { min, max, unit: Unit::Words })
@@ -173,6 +211,44 @@ mod tests {
         assert_eq!(pieces("a  b", 4, 8), [" a ", " b "]);
         assert_eq!(pieces("ab", 1, 1), [" ", "a", "b", " "]);
         assert_eq!(pieces(" \n", 1, 8), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_inside_a_word_that_begins_with_spaces_is_found() {
+        let text = "a \u{93e}b  \u{93e} c";
+        assert_eq!(grams(text, 1, 1), ["a", " \u{93e}", "b", "  \u{93e}", "c"]);
+        let ngrams = NGrams { min: 1, max: 3, unit: Unit::Words };
+        let above = |text: &str| {
+            ngrams.above(text.as_bytes()).map(|key| key.map(|key| str::from_utf8(key).unwrap().to_owned()))
+        };
+        assert_eq!(above("a  \u{93e}"), [Some("a".into()), Some(" \u{93e}".into())]);
+        assert_eq!(above(" \u{93e} b   \u{93e}"), [Some(" \u{93e} b".into()), Some("b   \u{93e}".into())]);
+        assert_eq!(above("  \u{93e}"), [None, None]);
+    }
+
+    proptest! {
+        /// Whoever has an n-gram has those inside it: the proof of lines of descent needs that.
+        #[test]
+        fn what_stands_above_an_ngram_is_in_the_same_text(
+            text in "([a-c ]|[ \u{93e}\u{301}\u{200d}\u{2060}'.,0-9_ßΣİ\r\n\u{a0}\u{1f1e6}\u{202f}]|\\PC){0,14}",
+            min in 1_u8..4, more in 0_u8..3,
+        ) {
+            for unit in [Unit::Words, Unit::Chars, Unit::Subwords] {
+                let ngrams = NGrams { min, max: min + more, unit };
+                let all = grams_of(&text, ngrams);
+                for gram in &all {
+                    let units = ngrams.units(gram.as_bytes()).unwrap();
+                    prop_assert!(units <= usize::from(ngrams.max) || units == 0, "{gram:?}");
+                    let above = ngrams.above(gram.as_bytes());
+                    prop_assert_eq!(above.iter().flatten().count(), if units > usize::from(min) { 2 } else { 0 });
+                    for part in above.into_iter().flatten() {
+                        let part = str::from_utf8(part).unwrap();
+                        prop_assert!(all.iter().any(|other| other == part), "{part:?} of {gram:?} in {text:?}");
+                        prop_assert_eq!(ngrams.units(part.as_bytes()), Some(units - 1));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

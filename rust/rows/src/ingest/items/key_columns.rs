@@ -21,11 +21,7 @@ use crate::ingest::columns::{DAY_MILLISECONDS, scale};
 pub(super) const CORRUPT: Error = Error::Internal("a stored key does not fit the item columns");
 
 /// A batch of columns with a stated number of rows, which a batch without columns needs.
-pub(in crate::ingest) fn with_rows(
-    schema: SchemaRef,
-    columns: Vec<ArrayRef>,
-    rows: usize,
-) -> Result<RecordBatch> {
+pub(crate) fn with_rows(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(|_| CORRUPT)
 }

@@ -6,12 +6,14 @@ mod composite;
 mod inferred_types;
 mod key_columns;
 mod keys;
+mod parts;
 mod schema;
 mod value_order;
 
 pub use codes::{Code, ItemCode, Side, UserCode};
 pub(super) use composite::{encode as encode_composite, push_component};
-pub(super) use key_columns::with_rows;
+pub(crate) use key_columns::with_rows;
 pub use keys::{Key, KeyStore, Payload};
+pub(crate) use parts::with_parts;
 pub use schema::ItemSchema;
 pub use value_order::sorted;

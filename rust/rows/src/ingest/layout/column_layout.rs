@@ -61,6 +61,18 @@ impl ColumnLayout {
         self
     }
 
+    /// The same layout, where item columns without a type have that of another layout, undeclared.
+    pub(in crate::ingest) fn with_items_of(mut self, other: &Self) -> Self {
+        for ((ours, undeclared), theirs) in self.items.iter_mut().zip(&mut self.undeclared).zip(&other.items)
+        {
+            if ours.data_type == DataType::Null {
+                (ours.data_type, ours.kind) = (theirs.data_type.clone(), theirs.kind);
+                *undeclared = true;
+            }
+        }
+        self
+    }
+
     /// Refuse a user column without a declared type: it has no user.
     ///
     /// # Errors

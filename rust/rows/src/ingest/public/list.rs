@@ -46,6 +46,16 @@ impl PublicList {
         Ok(self.cast(data, columns, name)?.0)
     }
 
+    /// The layout of the data, in which item columns that have no type yet, as those of a table without rows, have that of
+    /// the list.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a list that has not these columns.
+    pub fn complete(&self, data: ColumnLayout, columns: &Columns) -> Result<ColumnLayout> {
+        let (list, _) = ColumnLayout::new(&self.schema, &columns.of_list(), NAME)?;
+        Ok(data.with_items_of(&list))
+    }
+
     /// The list in the types of the data, as rows to be read, and the types in which its items come back.
     ///
     /// # Errors

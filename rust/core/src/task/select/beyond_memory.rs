@@ -1,11 +1,13 @@
 //! Which requests run beyond memory: those whose users can be weighed in any order, whatever a look may choose.
 
-use dpsel_core::mechanisms::MechanismSpec;
-use dpsel_core::rounds::{self, Calibration, Round};
-use dpsel_core::task::{Possible, SelectRequest};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::Totals;
 use dpsel_rows::runtime::Control;
+
+use super::choices::Possible;
+use super::request::SelectRequest;
+use crate::mechanisms::MechanismSpec;
+use crate::rounds::{self, Calibration, Round};
 
 /// Bytes of a distinct pair and of an item in memory beside the rounds, and of a user in all, as measured.
 const PAIR: usize = 8;
@@ -14,7 +16,7 @@ const USER: usize = 50;
 
 /// An engine that has no place for all rows at once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum BeyondMemory {
+pub enum BeyondMemory {
     /// This machine's disk.
     Disk,
     /// Spark.
@@ -48,12 +50,7 @@ impl BeyondMemory {
 ///
 /// # Errors
 /// [`Error::Incompatible`] for a mechanism whose users cannot be weighed in any order; those of the calibration.
-pub(crate) fn check_order(request: &SelectRequest, on: BeyondMemory) -> Result<()> {
-    if request.columns.levels.is_some() {
-        let (refusal, [.., neither]) = on.words();
-        let what = format!("{refusal} levels=, whose rounds need the items above each one in memory");
-        return Err(Error::Incompatible { what, fix: neither });
-    }
+pub fn check_order(request: &SelectRequest, on: BeyondMemory) -> Result<()> {
     let possible = Possible::of(request)?;
     match possible.each().find(|possible| !runs_in_pieces(&possible.calibration)) {
         Some(possible) => Err(refused(request, &possible.request, &possible.calibration, on)),

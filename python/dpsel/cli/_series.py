@@ -1,0 +1,163 @@
+"""What ``dpsel series`` and ``dpsel count-series`` have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import dpsel
+from dpsel.cli._exit import ExitCode
+from dpsel.cli._options import json_option, rows_from
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._results import STDOUT_FORMATS, target_of
+from dpsel.cli._streams import require_stdout
+from dpsel.cli._types import ItemFile, Items, named_as
+
+folder_argument = click.argument("folder", type=click.Path(path_type=Path))
+
+key_option = click.option(
+    "--key",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The key: 64 hexadecimal digits. `create` makes FILE if it is not there.",
+)
+
+booked_option = click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The ledger that booked the series, if one did.",
+)
+
+
+name_option = click.option(
+    "--name",
+    required=True,
+    metavar="TEXT",
+    help="What the release is called, such as 2026-W01; it is public. What a name that was used released is "
+    "shown again, and no row is read.",
+)
+
+output_options = (
+    click.option(
+        "-o",
+        "--output",
+        default=STDOUT,
+        metavar="FILE",
+        help="Items to FILE, format by extension; - is standard output.  [default: -]",
+    ),
+    click.option(
+        "--output-format",
+        type=click.Choice(STDOUT_FORMATS),
+        help="Format on standard output.  [default: csv]",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="No summary."),
+)
+
+
+def with_output(function: Any) -> Any:
+    """Add the options of what is written."""
+    for option in reversed(output_options):
+        function = option(function)
+    return function
+
+
+Kind = type[dpsel.Series] | type[dpsel.CountSeries]
+
+
+def opened(kind: Kind, folder: Path, options: dict[str, Any]) -> Any:
+    """Open the series of a folder."""
+    return kind.open(folder, key=options["key"], ledger=options["ledger"])
+
+
+def show_release(
+    kind: Kind, folder: Path, paths: tuple[str, ...], options: dict[str, Any], named: Items | None = None
+) -> None:
+    """Make a release, and write what it has."""
+    target = target_of(options["output"], options["output_format"])
+    if target is None:
+        require_stdout()
+    read = {f"--{name}": options[name] for name in ("key", "ledger", "database")}
+    read["--items"] = None if named is None else named.path
+    refuse_same_file({"--output": target}, paths, read)
+    series = opened(kind, folder, options)
+    status = series.status()
+    more = {} if named is None else {"items": named_as(status.item, "--items", named)}
+    is_known = not paths and options["sql"] is None and options["name"] in status.names
+    rows = () if is_known else rows_from(paths, options)
+    with Staged() as staged:
+        place = staged.add(target) if target else None
+        settings = {name: options[name] for name in ("threads", "memory_limit", "file_format")}
+        made = series.release(rows, options["name"], **more, **settings)
+        if place:
+            made.items.write(place)
+    if not place:
+        print_file(options["output_format"] or STDOUT_FORMATS[0], made.items.write)
+    if not options["quiet"]:
+        click.echo(str(made), err=True)
+
+
+def add_common_commands(command: click.Group, kind: Kind) -> None:
+    """Add the commands that every series has."""
+
+    @command.command("status", short_help="Show how many releases were made.")
+    @folder_argument
+    @key_option
+    @booked_option
+    @json_option
+    def status(folder: Path, *, as_json: bool, **options: Any) -> None:
+        """Show what the series in FOLDER promises, and its releases."""
+        require_stdout()
+        found = opened(kind, folder, options).status()
+        click.echo(found.to_json() if as_json else str(found))
+
+    @command.command("check", short_help="Derive the certificate of a series again.")
+    @folder_argument
+    @key_option
+    @booked_option
+    def check(folder: Path, **options: Any) -> int:
+        """Derive the certificate of the series in FOLDER again, and go through its commits.
+
+        Exits with 4 if it does not hold, and with 3 if a file is missing or was changed.
+        """
+        require_stdout()
+        result = opened(kind, folder, options).check()
+        click.echo(str(result))
+        return ExitCode.OK if result.ok else ExitCode.CHECK_FAILED
+
+    @command.command("forget", short_help="Delete what a series keeps of users.")
+    @folder_argument
+    @click.argument("users", type=ItemFile())
+    @key_option
+    @booked_option
+    def forget(folder: Path, users: Items, **options: Any) -> None:
+        """Delete what the series in FOLDER keeps of the users in USERS, which give nothing from then on.
+
+        USERS is a CSV file with a header line, which has the user columns of the series. A field stands for
+        the text, and for the number, day or time that it says.
+        """
+        series = opened(kind, folder, options)
+        columns = list(series.status().user)
+        if users.header != columns:
+            message = f"USERS needs a header line with the user columns of the series: {','.join(columns)}"
+            raise click.UsageError(message)
+        for user in users:
+            series.forget(user)
+
+    @command.command("close", short_help="Destroy the state of a series; what was released stays.")
+    @folder_argument
+    @key_option
+    @booked_option
+    @click.option("--forever", is_flag=True, help="Confirm it: nothing brings the state back.")
+    def close(folder: Path, *, forever: bool, **options: Any) -> None:
+        """Destroy the state of the series in FOLDER, and with it all that is kept of users.
+
+        What was released stays. No further release can be made. Nothing has to be closed after use.
+        """
+        if not forever:
+            message = "no further release can be made after this; confirm it with --forever"
+            raise click.UsageError(message)
+        opened(kind, folder, options).close(forever=True)

@@ -1,0 +1,199 @@
+"""What `Series` and `CountSeries` have in common: a folder that is opened, looked through and closed."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from dpsel._arguments import as_flag, is_unicode, type_name
+from dpsel._tables import is_control
+from dpsel.budget._payment import begin_call
+from dpsel.budget._series import follower
+from dpsel.exceptions import InvalidParameterError, SeriesError
+from dpsel.quoting import quoted
+from dpsel.release import CheckResult
+from dpsel.series import _counts, _mechanism
+from dpsel.series._creation import started
+from dpsel.series._files import Files
+from dpsel.series._keys import Key, key_of
+from dpsel.series._opening import entered
+from dpsel.series._results import SeriesStatus
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from dpsel.accounting import Privacy
+    from dpsel.budget import Ledger
+    from dpsel.series._folder import Folder, Follow
+    from dpsel.series._records import Header
+
+__all__ = ["FolderOfReleases", "checked_name", "status_of"]
+
+_LONGEST_NAME = 200
+
+
+class FolderOfReleases:
+    """Releases in one folder, under one guarantee."""
+
+    __slots__ = ("_files", "_follow", "_key")
+
+    #: Whether its releases are numbers.
+    _has_counts: ClassVar[bool]
+
+    def __init__(self, files: Files, key: Key, follow: Follow | None) -> None:
+        """Keep where the series is; `create` and `open` make one."""
+        self._files, self._key, self._follow = files, key, follow
+
+    @classmethod
+    def _started(
+        cls, files: Files, own: Key, privacy: Privacy, header: Header, ledger: Ledger[Any] | None
+    ) -> Self:
+        """Make the folder, and pay."""
+        files.make()
+
+        def pay(identity: str) -> None:
+            with begin_call(privacy, step=identity):
+                pass
+
+        started(files, own, header, pay)
+        return cls._checked(files, own, follower(ledger))
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        key: bytes | str | os.PathLike[str],
+        ledger: Ledger[Any] | str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Open a series, and check all that its folder holds.
+
+        Args:
+            folder: Where it lives.
+            key: The key that it was created with.
+            ledger: The ledger that booked it, or its path; needed if one did.
+
+        Returns:
+            The series.
+
+        Raises:
+            SeriesError: If it is in use, if the key is another one, or if a file is missing, was changed, or
+                is older than the ledger says.
+            FileError: If the folder or the key file cannot be read.
+        """
+        return cls._checked(Files(folder), key_of(key), follower(ledger))
+
+    @classmethod
+    def _checked(cls, files: Files, key: Key, follow: Follow | None) -> Self:
+        series = cls(files, key, follow)
+        with series._entered():
+            return series
+
+    @contextmanager
+    def _entered(self) -> Iterator[Folder]:
+        with entered(self._files, self._key, self._follow) as folder:
+            if (folder.header.counts is not None) != self._has_counts:
+                has, kind = ("numbers", "CountSeries") if folder.header.counts else ("lists", "Series")
+                raise SeriesError(
+                    f"the series in {self._files.shown} is one of {has}; open it with dpsel.{kind}.open"
+                )
+            yield folder
+
+    def forget(self, user: Any) -> None:
+        """Delete what the series keeps of a user: from the next release on it gives nothing, for ever.
+
+        It is done when the call returns, and applied with the next release. Rows of this user are ignored
+        from then on, also those of a user that has none yet. What was released stays. Scores keep what the
+        user gave until the block ends, and numbers until it leaves their window; the guarantee covers that.
+        Whether and when somebody is forgotten may depend on what was released and on the user's own rows, not
+        on the rows of others.
+
+        Args:
+            user: The user, as in the table; a tuple if several columns identify it. Text stands for the
+                number (of 64 bits with a sign), day or time that it says as well, and these for their text.
+
+        Raises:
+            SeriesError: If the series is full (close it), in use or damaged.
+            SchemaError: If it is no value that can be a user.
+        """
+        with self._entered() as folder:
+            folder.forget(lambda secret: _mechanism.request_of(folder.header, secret, user))
+
+    def status(self) -> SeriesStatus:
+        """Return how many releases were made, and what is promised."""
+        with self._entered() as folder:
+            return status_of(folder, len(folder.commits))
+
+    def check(self) -> CheckResult:
+        """Derive the certificate of the series again, and go through its commits.
+
+        Returns:
+            Whether thresholds, caps and noise hold what the series promises. That all commits belong
+            together is checked by every call.
+
+        Raises:
+            SeriesError: As for every call, if a file is missing or was changed.
+        """
+        with self._entered() as folder:
+            differences = (_counts if self._has_counts else _mechanism).differences(folder.header)
+        if differences:
+            return CheckResult(ok=False, reason="\n".join(differences), differences=tuple(differences))
+        return CheckResult(ok=True, reason="everything in it follows from what it promises")
+
+    def close(self, *, forever: bool = False) -> None:
+        """Destroy the state of the series, and with it all that is kept of users. The lists stay.
+
+        Nothing has to be closed after use. This ends the series: no further release can be made.
+
+        Args:
+            forever: ``True``, since nothing brings the state back.
+
+        Raises:
+            InvalidParameterError: If it is not ``True``.
+        """
+        if not as_flag("forever", forever):
+            raise InvalidParameterError(
+                "forever must be True: closing a series destroys its state, and no further release can be "
+                "made; there is nothing to close after use"
+            )
+        with self._entered() as folder:
+            folder.close()
+
+    def __repr__(self) -> str:
+        """Say where it is; the key is not shown."""
+        return f"<dpsel.{type(self).__name__} in {self._files.shown}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Refuse a pickle, which would have the key in it."""
+        raise SeriesError("a series is not pickled, since its key would be; open it where it is needed")
+
+
+def checked_name(name: object) -> str:
+    """Return the name of a release."""
+    if not isinstance(name, str):
+        raise InvalidParameterError(
+            f"name must be a text, got {type_name(name)}; give a str such as '2026-W01'"
+        )
+    if not name or len(name) > _LONGEST_NAME or not is_unicode(name) or any(map(is_control, name)):
+        raise InvalidParameterError(
+            f"name must be one line of 1 to {_LONGEST_NAME} characters, got {quoted(name)}; give one such "
+            "as '2026-W01', since it decides which list is shown"
+        )
+    return name
+
+
+def status_of(folder: Folder, made: int) -> SeriesStatus:
+    """Return where a series stood after so many releases."""
+    header = folder.header
+    return SeriesStatus(
+        privacy=header.guarantee,
+        releases=header.releases,
+        names=tuple(commit.name for commit in folder.commits[:made]),
+        max_items_per_user=header.max_items_per_user,
+        user=tuple(header.user),
+        item=tuple(header.item),
+        prompt=header.prompt,
+        is_closed=folder.is_closed,
+        counts=header.counts,
+    )
