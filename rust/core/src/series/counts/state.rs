@@ -1,12 +1,13 @@
 //! The state of a series of numbers between two releases.
 
 use dpsel_exact::Result;
+use dpsel_exact::random::bytes::push_digest;
 use dpsel_exact::random::{Digest, Purpose, ReleaseKey};
 use zeroize::Zeroizing;
 
 use super::account::CountAccount;
 use super::plan::CountsPlan;
-use crate::series::wire::{WireReader, damaged, push_bytes, push_digest, push_integer, push_signed};
+use crate::series::wire::{WireReader, damaged, push_bytes, push_integer, push_signed};
 
 /// The first bytes, with the version of the form.
 const START: &[u8; 16] = b"dpsel.counts.v1\0";
