@@ -412,9 +412,9 @@ MUTANTS = [
     ),
     Mutant(
         "a divided partition loses rows that count",
-        IN_ENGINES + "disk/threads/division.rs",
-        "unpacked(packed, key, order)?",
-        "unpacked(packed, key, &RowOrder::Any)?",
+        IN_ENGINES + "exchange/rows/take_out.rs",
+        "left.extend(places.iter().filter(",
+        "left.extend(places.chunk_by(|a, b| a == b).map(|rows| &rows[0]).filter(",
         ("cargo:disk",),
     ),
     Mutant(
