@@ -31,7 +31,9 @@ pub(crate) fn packed_again(
     let mut users = PackedUsers::unpack(value, dictionaries, &mut items)?;
     let is_out: Vec<bool> = items.iter().map(|item| is_out(*item)).collect();
     let mut lines = users.lines();
-    lines.iter_mut().for_each(|lines| lines.remove(is_out.clone()));
+    if let Some(lines) = &mut lines {
+        lines.remove(is_out.clone());
+    }
     users.each(|user, places| {
         let first = left.len();
         left.extend(places.iter().filter(|place| !is_out[**place as usize]));

@@ -63,8 +63,7 @@ impl NGrams {
     /// The keys of the n-grams directly above the one with this key, which are those without its last and without its first
     /// word or character, unless these are too short to be items.
     pub(crate) fn above(self, key: &[u8]) -> [Option<&[u8]>; 2] {
-        let is_longer = |units: &usize| *units > usize::from(self.min);
-        if self.units(key).filter(is_longer).is_none() {
+        if self.units(key).is_none_or(|units| units <= usize::from(self.min)) {
             return [None; 2];
         }
         // Otherwise: no text, which has no units.
