@@ -1,17 +1,24 @@
 """How many nodes of a tree come out: with lines of descent, without them, and with a call for each level.
 
-    python -m benches.trees
+    python -m benches.trees             trees
+    python -m benches.trees 3 300       n-grams of up to three words, at most 300 of a user
 
 The trees are in the sources of the installed packages and of Python itself, where each file is a user: the
 modules that it imports, its chains of attributes such as `path.parent.name`, and the parts of names such as
 `max_items_per_user`. *Flat* is a call on lists with all nodes above, closed afterwards. *A call per level*
 divides the budget by the composition of zCDP. Medians of five releases; all nodes of the released tree count.
+
+The texts are docstrings by file, and entries of changelogs and manual pages of the system, where it has some.
+*Flat* is a call on lists of n-grams, as it releases them.
 """
 
 from __future__ import annotations
 
 import ast
+import gzip
+import re
 import statistics
+import sys
 import sysconfig
 import warnings
 from pathlib import Path
@@ -68,17 +75,21 @@ SETS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
 }
 
 
+def parsed() -> Iterator[ast.AST]:
+    """The sources of the installed packages and of Python."""
+    places = sysconfig.get_paths()
+    for file in sorted({file for name in ("stdlib", "purelib") for file in Path(places[name]).rglob("*.py")}):
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                yield ast.parse(file.read_bytes())
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+
+
 def rows() -> dict[str, pl.DataFrame]:
     """The distinct paths of each file, for each set."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in SETS}
-    places = sysconfig.get_paths()
-    files = sorted({file for name in ("stdlib", "purelib") for file in Path(places[name]).rglob("*.py")})
-    for user, file in enumerate(files):
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                tree = ast.parse(file.read_bytes())
-        except (SyntaxError, ValueError, RecursionError):
-            continue
+    for user, tree in enumerate(parsed()):
         for name, take in SETS.items():
             paths = {path for path in take(tree) if path and path.count(".") < 32}  # noqa: PLR2004 - the limit
             found[name] += [(user, path) for path in paths]
@@ -125,8 +136,61 @@ def median(count: Callable[[], set[str]]) -> str:
     return f"{statistics.median(found):,.0f} [{min(found):,}, {max(found):,}]"
 
 
+def docstrings() -> Iterator[list[str]]:
+    """The docstrings of each file."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for tree in parsed():
+        found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
+        yield list(filter(None, found))
+
+
+def unpacked(folder: str, pattern: str) -> Iterator[str]:
+    """The texts of compressed files of the system."""
+    for file in sorted(Path("/usr/share", folder).glob(pattern)):
+        yield gzip.decompress(file.read_bytes()).decode(errors="replace")
+
+
+TEXTS: dict[str, Callable[[], Iterator[list[str]]]] = {
+    "docstrings": docstrings,
+    "changelogs": lambda: (
+        [entry] for text in unpacked("doc", "*/changelog*.gz") for entry in re.split(r"(?m)^ -- .*$", text)
+    ),
+    "manual pages": lambda: (
+        [re.sub(r"(?m)^\.\S*|\\\\f.", "", text)] for text in unpacked("man", "man*/*.gz")
+    ),
+}
+
+
+def of_texts(most: int, limit: int) -> None:
+    """Print a table of n-grams."""
+    print("| texts (users) | budget | flat | lines of descent |\n|---|---|---|---|")
+    options: dict[str, Any] = {"user": "user", "max_items_per_user": limit, "mechanism": dpsel.Steered()}
+    for name, take in TEXTS.items():
+        words = [[re.findall(r"[a-z]+", text.lower()) for text in texts] for texts in take()]
+        texts = [(user, " ".join(each)) for user, of_user in enumerate(words) for each in of_user]
+        grams = {
+            (user, " ".join(each[at : at + size]))
+            for user, of_user in enumerate(words)
+            for each in of_user
+            for size in range(1, most + 1)
+            for at in range(len(each) - size + 1)
+        }
+        rows, lists = (
+            pl.DataFrame(list(each), schema=["user", "text"], orient="row") for each in (texts, grams)
+        )
+        for budget, privacy in BUDGETS.items():
+            given = {"item": "text", "privacy": privacy, **options}
+            flat = median(lambda lists=lists, given=given: set(dpsel.select_partitions(lists, **given)))
+            given = {**given, "ngrams": (1, most)}
+            descent = median(lambda rows=rows, given=given: set(dpsel.select_partitions(rows, **given)))
+            print(f"| {name} ({len(words):,}) | {budget} | {flat} | {descent} |", flush=True)
+
+
 def main() -> None:
     """Print a table."""
+    if sys.argv[1:]:
+        of_texts(*map(int, sys.argv[1:]))
+        return
     print(
         "| tree (users, nodes) | budget | flat | lines of descent | a call per level |\n|---|---|---|---|---|"
     )

@@ -12,7 +12,7 @@ import dpsel
 from reference import descent, prf, steered
 from reference.noise import UNIT
 from strategies import keys
-from support import KEY, report_of, rounds_of, select, table
+from support import KEY, report_of, rounds_of, select, table, units_of
 
 PRIVACY = dpsel.ApproxDP(epsilon=3.0, delta=0.05)
 
@@ -74,6 +74,14 @@ def test_larger_tables(lines, bound) -> None:
     rows = [(user + 60 * seed, item) for seed in range(4) for user, item in made(seed)]
     found = released(rows, lines, bound, KEY)
     assert any("/" in item or " " in item for item in found)
+
+
+def test_with_weights_only_items_that_have_some_come_out() -> None:
+    rows, lines = random_texts(3), descent.NGrams(1, 3)
+    arguments = {"privacy": PRIVACY, "max_items_per_user": 9, "mechanism": dpsel.Steered(rounds=6)}
+    release = select(table(rows), ngrams=(1, 3), with_weights=True, **arguments)
+    kept = descent.bound(descent.sets_of(rows, lines), 9, KEY, lines)
+    assert units_of(release) == steered.select(kept, rounds_of(release), KEY, above=lines.above)
 
 
 def test_ngrams_of_one_length_have_no_lines() -> None:

@@ -267,13 +267,14 @@ def test_several_item_columns(spark) -> None:
     assert found.num_rows > 5
 
 
-def test_ngrams(spark) -> None:
+@pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(rounds=5)], ids=["sips", "steered"])
+@pytest.mark.parametrize("limit", [5, 40])
+def test_ngrams(spark, mechanism, limit) -> None:
     words = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog"]
     data = [(user, " ".join(words[item % 7 :][:4])) for user, item in rows(300, 30)]
     local = table(data)
-    found = same(
-        spark.createDataFrame(local).repartition(4), local, dpsel.Sips(), ngrams=(1, 2), max_items_per_user=40
-    )
+    frame = spark.createDataFrame(local).repartition(4)
+    found = same(frame, local, mechanism, ngrams=(1, 2), max_items_per_user=limit)
     assert found.num_rows > 5
 
 

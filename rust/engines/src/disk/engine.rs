@@ -13,7 +13,6 @@ use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::numeric::widths::clipped;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
-use dpsel_rows::contributions::RowOrder;
 use dpsel_rows::ingest::{OpenSource, Source, again};
 use dpsel_rows::runtime::Control;
 use dpsel_rows::scratch::{Scratch, ScratchSpace, Stored};
@@ -70,12 +69,12 @@ impl Engine for DiskEngine<'_> {
             |rows: &mut _| plan.lists.remove_excluded_from(rows),
             |rows: &mut _| plan.lists.remove_from(rows),
         );
-        match rows.read(source, (schema.clone(), order.clone()), plan.later, &prepare)? {
+        match rows.read(source, (schema.clone(), order), plan.later, &prepare)? {
             Read::InMemory(rows) => {
                 Ok(Box::new(task::MemoryRows::new(rows, plan, (self.key, self.control()))?))
             }
             Read::Stored(rows) => {
-                let (mut rows, stages) = self.divided(rows, plan, &order)?;
+                let (mut rows, stages) = self.divided(rows, plan)?;
                 let (key, scratch, control) = (self.key, &self.scratch, self.control());
                 let names = rows.names.take();
                 let lookup =
@@ -89,20 +88,13 @@ impl Engine for DiskEngine<'_> {
 
 impl<'a> DiskEngine<'a> {
     /// The rows in so many buckets that each thread can hold one.
-    fn divided(
-        &self,
-        rows: StoredRows,
-        plan: &Plan<'_>,
-        order: &RowOrder,
-    ) -> Result<(StoredRows, Stages<'a>)> {
+    fn divided(&self, rows: StoredRows, plan: &Plan<'_>) -> Result<(StoredRows, Stages<'a>)> {
         // Counting gathers the rows of whole buckets into tables, and has rows of its own where some were taken out.
         let gathers = match plan.after {
             AfterRounds::Nothing => !plan.has_rounds,
             AfterRounds::NoisyNumbers(_) | AfterRounds::Users => rows.held.is_none(),
         };
-        let divided = |stored, bytes| {
-            divided(stored, (order, bytes, plan.has_lines()), self.key, self.stages, &self.scratch)
-        };
+        let divided = |stored, bytes| divided(stored, bytes, self.key, self.stages, &self.scratch);
         let (contributions, stages) = divided(rows.contributions, if gathers { WEIGHED } else { LISTED })?;
         let held = rows.held.map(|held| divided(held, WEIGHED)).transpose()?;
         Ok((StoredRows { contributions, held: held.map(|(held, _)| held), ..rows }, stages))

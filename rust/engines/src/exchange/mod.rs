@@ -45,7 +45,7 @@ pub(crate) use driver::{ROWS_TOGETHER, in_order, of_digests};
 pub use items::{FalsePositives, FrequentItems, NoisyCounts, OnItems, Sum, Total, bucket_decisions};
 pub(crate) use rows::{
     BucketUsers, CandidateSums, Chances, NO_CODE, PackedPruned, Packing, PrunedUsers, Pruner, Weights,
-    packed_again, unpacked,
+    packed_again,
 };
 pub use rows::{
     Count, CountReleased, Encode, FilterCandidates, Gather, Lengths, Name, OnUsers, Prune, TakeOut, Weigh,

@@ -4,6 +4,7 @@
 //! order, in any process (law 2). See `docs/decisions/0002-prf.md` for the choice of primitives.
 
 mod block;
+mod bloom;
 pub mod bytes;
 mod cipher;
 mod coins;
@@ -14,6 +15,7 @@ mod words;
 mod wrapping;
 
 pub use block::{Block, KeyKind, ShortBytes};
+pub use bloom::Bloom;
 pub use coins::{Coins, ItemBits};
 pub use digest::{Digest, DigestBatch, Digester};
 pub use key::{Purpose, ReleaseKey, system_bytes};

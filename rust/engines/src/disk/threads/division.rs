@@ -2,11 +2,10 @@
 
 use dpsel_exact::Result;
 use dpsel_exact::random::ReleaseKey;
-use dpsel_rows::contributions::RowOrder;
 use dpsel_rows::scratch::{Scratch, Spool, Stored};
 
 use super::stages::{Stages, largest, parts};
-use crate::exchange::{Buckets, Dictionaries, Packing, packed_again, unpacked};
+use crate::exchange::{Buckets, Dictionaries, packed_again};
 
 /// Contributions in so many buckets that each thread can hold one, and stages that make as many for items. In memory a
 /// packed byte takes `held` of them.
@@ -18,7 +17,7 @@ use crate::exchange::{Buckets, Dictionaries, Packing, packed_again, unpacked};
 /// Those of scratch; an interruption.
 pub(in crate::disk) fn divided<'a>(
     contributions: Stored,
-    (order, held, has_lines): (&RowOrder, u64, bool),
+    held: u64,
     key: &ReleaseKey,
     stages: Stages<'a>,
     scratch: &Scratch,
@@ -33,18 +32,8 @@ pub(in crate::disk) fn divided<'a>(
         &contributions,
         || stages.writer(&spool),
         |writer, _, packed| {
-            if has_lines {
-                let value = (packed, &dictionaries);
-                return packed_again(
-                    value,
-                    |_| false,
-                    |user| buckets.of(user),
-                    |to, rest| writer.push(to, &rest),
-                );
-            }
-            let users = unpacked(packed, key, order)?;
-            let packing = Packing::new(&users, key, buckets);
-            packing.pack(0..packing.users(), |bucket, packed| writer.push(bucket, &packed))
+            let (value, bucket) = ((packed, &dictionaries), |user| buckets.of(user));
+            packed_again(value, |_| false, bucket, |bucket, packed| writer.push(bucket, &packed))
         },
         |mut writer| writer.flush(),
     )?;

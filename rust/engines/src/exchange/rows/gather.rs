@@ -72,16 +72,6 @@ impl<T: OnUsers> Stage for Gather<T> {
     }
 }
 
-/// The users of one packed value, as the order says.
-///
-/// # Errors
-/// [`dpsel_exact::Error::Internal`] if it is damaged.
-pub(crate) fn unpacked(packed: &[u8], key: &ReleaseKey, order: &RowOrder) -> Result<Contributions> {
-    let builder = ContributionsBuilder::new(&one_thread());
-    unpack(packed, &Dictionaries::new(key), &builder)?;
-    without_names(builder, order)
-}
-
 /// Contributions whose items have digests and no names.
 fn without_names(builder: ContributionsBuilder, order: &RowOrder) -> Result<Contributions> {
     builder.finish(ItemSchema::new([("item", &DataType::Null)])?, order)

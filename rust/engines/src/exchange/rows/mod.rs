@@ -26,7 +26,6 @@ pub use count_released::CountReleased;
 pub use encode::Encode;
 pub(crate) use encode::Packing;
 pub use filter_candidates::FilterCandidates;
-pub(crate) use gather::unpacked;
 pub use gather::{Gather, OnUsers};
 pub use lengths::Lengths;
 pub(crate) use name::DIGEST;

@@ -3,7 +3,6 @@
 //! Stages on rows and stages on items both use it, and it knows neither.
 
 mod batches;
-mod bloom;
 mod buckets;
 mod candidate_lists;
 mod contributions;

@@ -10,10 +10,9 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use dpsel_exact::random::Digest;
+use dpsel_exact::random::{Bloom, Digest};
 use dpsel_exact::{Error, Result};
 
-use super::bloom::Bloom;
 use super::decisions::Decisions;
 use super::digest_maps::DigestSet;
 use dpsel_exact::random::bytes::take_digest;

@@ -5,15 +5,16 @@
 
 use std::num::NonZeroU32;
 
-use dpsel_exact::numeric::widths::index;
-use dpsel_exact::random::Digest;
+use super::Digest;
+use crate::numeric::widths::index;
 
 /// A Bloom filter of digests.
 #[derive(Debug, Clone)]
-pub(super) struct Bloom {
+pub struct Bloom {
     /// The number of bits that an item sets.
-    pub(super) probes: u8,
-    pub(super) bits: Box<[u8]>,
+    pub probes: u8,
+    /// The bits, eight in a byte.
+    pub bits: Box<[u8]>,
 }
 
 impl Bloom {
@@ -21,7 +22,8 @@ impl Bloom {
     ///
     /// With ln 2 probes for each bit, half of all bits are set and the fewest other items pass: about one in 15 000 for
     /// 20 bits.
-    pub(super) fn new(items: usize, bits: NonZeroU32) -> Self {
+    #[must_use]
+    pub fn new(items: usize, bits: NonZeroU32) -> Self {
         let probes = (bits.get().saturating_mul(69) / 100).clamp(1, 50).to_le_bytes()[0];
         let all = (items as u64).saturating_mul(bits.get().into());
         let bytes = index(all / 8 + 1);
@@ -44,12 +46,14 @@ impl Bloom {
         })
     }
 
-    pub(super) fn insert(&mut self, item: Digest) {
+    /// Insert an item.
+    pub fn insert(&mut self, item: Digest) {
         self.places(item).for_each(|(byte, bit)| self.bits[byte] |= bit);
     }
 
     /// Whether the item passes: true for every inserted item.
-    pub(super) fn passes(&self, item: Digest) -> bool {
+    #[must_use]
+    pub fn passes(&self, item: Digest) -> bool {
         self.places(item).all(|(byte, bit)| self.bits[byte] & bit != 0)
     }
 }
