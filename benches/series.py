@@ -3,6 +3,7 @@
     python -m benches.series FILES...       # Parquet files with the columns user, item and week (from 0)
     python -m benches.series --made         # a stream that is made here
     python -m benches.series FILES... --time
+    python -m benches.series FILES... --last      # week 52 alone: time and memory beside one `Steered`
 
 The ways: a series; equal shares of the budget for each week, with all rows so far; the same, where the keys
 of earlier weeks are public and take no weight; and one single release with the whole budget at a week.
@@ -18,6 +19,9 @@ import json
 import math
 import resource
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -169,6 +173,59 @@ def of_single(table: pa.Table, privacy: dpsel.ApproxDP, limit: int, seed: int) -
     return count
 
 
+def last(name: str, file: Path, given: argparse.Namespace) -> None:
+    """What the release of week 52 takes beside one `Steered` of all rows, in processes that take turns."""
+    asked = {"epsilon": given.epsilon, "delta": given.delta, "rho": None, "releases": WEEKS}
+    plan = _core.series_plan(**asked, max_items_per_user=given.limit, waits=True)
+    table, state, secret = pq.read_table(file), None, bytes(32)
+    for week in range(WEEKS - 1):
+        rows, key = source(rows_of(table, week, week)), bytes([week + 1]) * 32
+        state = _core.series_release(plan, secret, state, key, rows, COLUMNS, []).state
+    ways = ("steered", "series, new rows", "series, all rows")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "plan").write_text(plan)
+        (place / "state").write_bytes(state or b"")
+        pq.write_table(rows_of(table, 0, WEEKS - 1), place / "all")
+        pq.write_table(rows_of(table, WEEKS - 1, WEEKS - 1), place / "new")
+        taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+        for turn in range(given.seeds):
+            for way in ways[turn % 3 :] + ways[: turn % 3]:
+                command = [sys.executable, "-m", "benches.series", folder, "--child", way]
+                command += ["--epsilon", str(given.epsilon), "--delta", str(given.delta)]
+                command += ["--limit", str(given.limit)]
+                told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                taken[way].append(tuple(json.loads(told)))
+    base = [statistics.median(each) for each in zip(*taken["steered"], strict=True)]
+    for way, runs in taken.items():
+        seconds, peak = (statistics.median(each) for each in zip(*runs, strict=True))
+        show(name, way, f"{seconds:.2f} s of processors, {seconds / base[0]:.2f} times")
+        show(name, way, f"{peak:.0f} MiB, {peak / base[1]:.2f} times")
+
+
+def child(folder: Path, given: argparse.Namespace) -> None:
+    """One release in a process of its own: seconds of processors, and MiB of memory beyond the start."""
+    privacy, plan = dpsel.ApproxDP(epsilon=given.epsilon, delta=given.delta), (folder / "plan").read_text()
+    began, before = time.process_time(), peak_mib()
+    if given.child == "steered":
+        mechanism = dpsel.Steered(rounds=SINGLE_ROUNDS)
+        columns = {"user": "user", "item": "item", "file_format": "parquet"}
+        dpsel.select_partitions(
+            folder / "all", privacy=privacy, max_items_per_user=given.limit, mechanism=mechanism, **columns
+        )
+    else:
+        state, which = (folder / "state").read_bytes(), given.child.split()[1]
+        rows = _core.Source.files([folder / which], "parquet", quoted=True)
+        _core.series_release(plan, bytes(32), state, bytes([WEEKS]) * 32, rows, COLUMNS, [])
+    print(json.dumps([time.process_time() - began, peak_mib() - before]))
+
+
+def peak_mib() -> float:
+    """The high-water mark of this process; the one of `resource` begins with that of the parent."""
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
 def medians(runs: list[dict[int, int]]) -> list[int]:
     return [round(statistics.median(run[week] for run in runs)) for week in SHOWN]
 
@@ -211,9 +268,16 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--last", action="store_true")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.child:
+        child(given.files[0], given)
+        return
     show("data", "way", f"keys known after weeks {', '.join(map(str, SHOWN))}")
-    for path in given.files:
+    for path in given.files if given.last else []:
+        last(path.stem, path, given)
+    for path in given.files if not given.last else []:
         measure(path.stem, pq.read_table(path), given)
     if given.made:
         measure("made", made(11), given)

@@ -7,6 +7,7 @@ mod accounting;
 mod arguments;
 mod batch_channel;
 mod consumer;
+mod count_series;
 mod counts;
 mod dates_and_times;
 mod ending_threads;
@@ -60,6 +61,8 @@ mod _core {
         calibrate, check_report, composed_privacy, convert_zcdp, gaussian_part, read_report,
     };
     #[pymodule_export]
+    use super::count_series::{count_series_check, count_series_plan, count_series_release};
+    #[pymodule_export]
     use super::counts::top_k_counts;
     #[pymodule_export]
     use super::ending_threads::await_ending;
@@ -88,8 +91,8 @@ mod _core {
     use super::run::{check_source, run};
     #[pymodule_export]
     use super::series::{
-        SeriesRelease, count_series_check, count_series_plan, count_series_release, seal, series_check,
-        series_items, series_plan, series_release, series_user_digests, tag, unseal,
+        SeriesRelease, seal, series_check, series_items, series_plan, series_release, series_user_digests,
+        tag, unseal,
     };
     #[pymodule_export]
     use super::source::Source;

@@ -1,11 +1,10 @@
 //! A series of releases: its plan, one release from one state to the next, and files that are sealed.
 
-use dpsel_core::series::counts::{CountsAsked, CountsPlan, CountsUnit, release_counts};
 use dpsel_core::series::{self, Asked, ReleaseRemains, SeriesKeys, SeriesPlan};
 use dpsel_exact::Error;
 use dpsel_exact::accounting::Privacy;
 use dpsel_exact::random::{Digest, ReleaseKey};
-use dpsel_rows::ingest::{Columns, PublicList};
+use dpsel_rows::ingest::Columns;
 use dpsel_rows::runtime::Control;
 use dpsel_rows::{contributions, scratch};
 use pyo3::prelude::*;
@@ -15,7 +14,6 @@ use zeroize::Zeroizing;
 use crate::consumer::{Begun, Consumer};
 use crate::error::{guarded, internal, to_python};
 use crate::export::Release;
-use crate::public::read_list_of;
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::validate::bound;
@@ -39,37 +37,8 @@ pub(crate) fn series_plan(
     })
 }
 
-/// The plan of a series of numbers, as JSON.
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "arguments of a Python function")]
-#[pyo3(signature = (
-    *, epsilon, delta, rho, releases, window, max_items_per_user, max_releases_per_item, is_of_one_release
-))]
-pub(crate) fn count_series_plan(
-    epsilon: Option<f64>,
-    delta: f64,
-    rho: Option<f64>,
-    releases: i64,
-    window: i64,
-    max_items_per_user: i64,
-    max_releases_per_item: i64,
-    is_of_one_release: bool,
-) -> PyResult<String> {
-    let privacy = privacy_of(epsilon, delta, rho)?;
-    let unit = if is_of_one_release { CountsUnit::UserRelease } else { CountsUnit::User };
-    guarded(|| {
-        let releases = u32::try_from(releases).map_err(|_| Asked::no_number_of_releases(releases))?;
-        let max_items_per_user = bound(max_items_per_user)?;
-        let window = u32::try_from(window).map_err(|_| CountsAsked::no_window(window))?;
-        let max_releases_per_item = u32::try_from(max_releases_per_item)
-            .map_err(|_| CountsAsked::no_releases_per_item(max_releases_per_item))?;
-        let asked =
-            CountsAsked { privacy, releases, window, max_items_per_user, max_releases_per_item, unit };
-        CountsPlan::new(asked)?.to_json()
-    })
-}
-
-fn privacy_of(epsilon: Option<f64>, delta: f64, rho: Option<f64>) -> PyResult<Privacy> {
+/// The budget of a series.
+pub(crate) fn privacy_of(epsilon: Option<f64>, delta: f64, rho: Option<f64>) -> PyResult<Privacy> {
     match (epsilon, rho) {
         (Some(epsilon), None) => Ok(Privacy::ApproxDp { epsilon, delta }),
         (None, Some(rho)) => Ok(Privacy::Zcdp { rho, delta }),
@@ -81,12 +50,6 @@ fn privacy_of(epsilon: Option<f64>, delta: f64, rho: Option<f64>) -> PyResult<Pr
 #[pyfunction]
 pub(crate) fn series_check(plan: &str) -> PyResult<()> {
     guarded(|| SeriesPlan::from_json(plan).map(drop))
-}
-
-/// Refuse a plan of a series of numbers whose certificate does not hold.
-#[pyfunction]
-pub(crate) fn count_series_check(plan: &str) -> PyResult<()> {
-    guarded(|| CountsPlan::from_json(plan).map(drop))
 }
 
 /// What one release of a series leaves behind.
@@ -111,16 +74,19 @@ impl SeriesRelease {
     }
 }
 
-/// What a series releases.
-#[derive(Clone)]
-enum Plan {
-    /// New items.
-    Items(SeriesPlan),
-    /// Numbers of items, of which some may be named now.
-    Counts(CountsPlan, Option<PublicList>),
+/// What makes a release from its columns, keys, state, rows and deletions.
+pub(crate) trait Releases: Clone + Send + 'static {
+    fn release(
+        &self,
+        keys: SeriesKeys<'_>,
+        state: Option<&[u8]>,
+        rows: (dpsel_rows::ingest::Source, &Columns),
+        forget: &[Digest],
+        control: &Control,
+    ) -> dpsel_exact::Result<ReleaseRemains>;
 }
 
-impl Plan {
+impl Releases for SeriesPlan {
     fn release(
         &self,
         keys: SeriesKeys<'_>,
@@ -129,18 +95,13 @@ impl Plan {
         forget: &[Digest],
         control: &Control,
     ) -> dpsel_exact::Result<ReleaseRemains> {
-        match self {
-            Self::Items(plan) => series::release(plan, keys, state, rows, forget, control),
-            Self::Counts(plan, named) => {
-                release_counts(plan, keys, state, rows, named.as_ref(), forget, control)
-            }
-        }
+        series::release(self, keys, state, rows, forget, control)
     }
 }
 
 /// A release of a series, apart from its rows.
-struct SeriesJob {
-    plan: Plan,
+pub(crate) struct SeriesJob<P> {
+    pub(crate) plan: P,
     secret: ReleaseKey,
     noise: ReleaseKey,
     state: Option<Zeroizing<Vec<u8>>>,
@@ -149,16 +110,31 @@ struct SeriesJob {
     settings: Settings,
 }
 
-impl SeriesJob {
+impl<P: Releases> SeriesJob<P> {
+    /// Of a plan with two keys, of digests and of noise; with the state before, and users to be forgotten.
+    pub(crate) fn new(
+        plan: P,
+        (secret, noise): (&[u8], &[u8]),
+        state: Option<&[u8]>,
+        columns: Columns,
+        forget: &[Vec<u8>],
+        settings: Settings,
+    ) -> PyResult<Self> {
+        let (secret, noise) = (key(secret)?, key(noise)?);
+        let state = state.map(|state| Zeroizing::new(state.to_vec()));
+        let forget = forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?;
+        Ok(Self { plan, secret, noise, state, columns, forget, settings })
+    }
+
     /// Make the release, with the text of the plan in place of a report.
-    fn run(&self, py: Python<'_>, source: &Source, plan: String) -> PyResult<SeriesRelease> {
+    pub(crate) fn run(&self, py: Python<'_>, source: &Source, plan: String) -> PyResult<SeriesRelease> {
         let ReleaseRemains { state, items } = source.run(py, self)?;
         let items = Py::new(py, Release::with_text(py, items, plan)?)?;
         Ok(SeriesRelease { state, items })
     }
 }
 
-impl Consumer for SeriesJob {
+impl<P: Releases> Consumer for SeriesJob<P> {
     type Made = ReleaseRemains;
 
     fn columns(&self) -> PyResult<&Columns> {
@@ -211,52 +187,10 @@ pub(crate) fn series_release(
     progress: Option<&Bound<'_, PyAny>>,
     with_phase: bool,
 ) -> PyResult<SeriesRelease> {
-    let job = SeriesJob {
-        plan: Plan::Items(guarded(|| SeriesPlan::from_json(&plan))?),
-        secret: key(secret)?,
-        noise: key(noise_key)?,
-        state: state.map(|state| Zeroizing::new(state.to_vec())),
-        columns: columns(columns_json)?,
-        forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
-        settings: Settings::new(threads, memory_limit, progress, with_phase)?,
-    };
-    job.run(py, source, plan)
-}
-
-/// Read the rows of the next release of a series of numbers, and make it.
-#[pyfunction]
-#[expect(
-    clippy::too_many_arguments,
-    clippy::needless_pass_by_value,
-    reason = "arguments of a Python function"
-)]
-#[pyo3(signature = (
-    plan, secret, state, noise_key, source, columns_json, forget, named, *, threads=None, memory_limit=None
-))]
-pub(crate) fn count_series_release(
-    py: Python<'_>,
-    plan: String,
-    secret: &[u8],
-    state: Option<&[u8]>,
-    noise_key: &[u8],
-    source: &Source,
-    columns_json: &str,
-    forget: Vec<Vec<u8>>,
-    named: Option<&Bound<'_, PyAny>>,
-    threads: Option<i64>,
-    memory_limit: Option<i64>,
-) -> PyResult<SeriesRelease> {
-    let columns = columns(columns_json)?;
-    let named = named.map(|pairs| read_list_of(pairs, &columns, "items=")).transpose()?;
-    let job = SeriesJob {
-        plan: Plan::Counts(guarded(|| CountsPlan::from_json(&plan))?, named),
-        secret: key(secret)?,
-        noise: key(noise_key)?,
-        state: state.map(|state| Zeroizing::new(state.to_vec())),
-        columns,
-        forget: forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?,
-        settings: Settings::new(threads, memory_limit, None, false)?,
-    };
+    let settings = Settings::new(threads, memory_limit, progress, with_phase)?;
+    let of = guarded(|| SeriesPlan::from_json(&plan))?;
+    let keys = (secret, noise_key);
+    let job = SeriesJob::new(of, keys, state, columns(columns_json)?, &forget, settings)?;
     job.run(py, source, plan)
 }
 
@@ -361,7 +295,7 @@ fn digest(given: &[u8]) -> PyResult<Digest> {
     Ok(Digest(u128::from_le_bytes(bytes)))
 }
 
-fn columns(json: &str) -> PyResult<Columns> {
+pub(crate) fn columns(json: &str) -> PyResult<Columns> {
     let columns: Columns = serde_json::from_str(json).map_err(|_| internal("columns of an unknown form"))?;
     columns.validate().map_err(to_python)?;
     Ok(columns)

@@ -45,18 +45,7 @@ pub fn release_counts(
     refuse_another(state.release, plan.asked.releases)?;
     let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
     let source = open(&mut known, source, columns, control)?;
-    let mut layout = ColumnLayout::from_text(&state.types, columns)?;
-    if let Some(list) = named {
-        layout = list.complete(layout, columns)?;
-        state.types = layout.to_text()?;
-        name(&mut state, list, (&layout, columns), keys)?;
-    }
-    if state.items.is_empty() {
-        return Err(Error::Incompatible {
-            what: "no item was named so far, so there is nothing to count".into(),
-            fix: "give items= a list of public items, such as those that came out before",
-        });
-    }
+    let layout = with_named(&mut state, named, columns, keys)?;
     let rows = contributions::read_in_order(source, &contributions::RowOrder::Any, keys.secret, control)?;
     let mut counting = Counting { plan, keys, control, state, release: 0 };
     counting.make(&rows, forget)?;
@@ -68,6 +57,31 @@ pub fn release_counts(
     let numbers = Some(Numbers::of_users(&numbers));
     let items = publish_columns(&items, Beside { numbers, ..Beside::default() })?;
     Ok(ReleaseRemains { state: state.to_bytes(plan, keys.secret)?, items })
+}
+
+/// Add the items that are named now; the types of items from then on.
+///
+/// # Errors
+/// [`Error::Schema`] for items of another kind than in the table; [`Error::Incompatible`] if none was ever named.
+fn with_named(
+    state: &mut CountsState,
+    named: Option<&PublicList>,
+    columns: &Columns,
+    keys: SeriesKeys<'_>,
+) -> Result<ColumnLayout> {
+    let mut layout = ColumnLayout::from_text(&state.types, columns)?;
+    if let Some(list) = named {
+        layout = list.complete(layout, columns)?;
+        state.types = layout.to_text()?;
+        name(state, list, (&layout, columns), keys)?;
+    }
+    if state.items.is_empty() {
+        return Err(Error::Incompatible {
+            what: "no item was named so far, so there is nothing to count".into(),
+            fix: "give items= a list of public items, such as those that came out before",
+        });
+    }
+    Ok(layout)
 }
 
 /// Add the items of a list that were not named before, in the order of their digests.
