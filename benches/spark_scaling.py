@@ -62,9 +62,9 @@ def main() -> None:
         for _ in range(args.repeats):
             for engine in args.engines:
                 found = run(engine, path, args.threads)
-                shuffled = f"{found['shuffled'] / 2**20:.0f}"
+                moved = [f"{found[name] / 2**20:.0f}" for name in ("shuffled", "sent")]
                 seconds = [f"{found[name]:.1f}" for name in ("seconds", "processor")]
-                lines.append([f"{users:,}", engine, *seconds, shuffled, f"{found['items']:,}"])
+                lines.append([f"{users:,}", engine, *seconds, *moved, f"{found['items']:,}"])
                 print(*lines[-1], found["stages"], flush=True)
     heads = ("users", "engine", "s", "processor s", "MiB shuffled", "MiB sent", "items")
     print("\n" + tables.markdown(heads, lines))

@@ -39,7 +39,9 @@ pub(super) fn texts(rows: &[(i64, i64)]) -> RecordBatch {
 /// The same with items that are the nodes of a tree: paths of up to four parts.
 pub(super) fn paths(rows: &[(i64, i64)]) -> RecordBatch {
     let path = |item: i64| {
-        let digits = [item % 4, item / 4 % 5, item / 20 % 6, item].map(|digit| format!("part {digit}"));
+        // From 1000 on, sixteen items have a top of their own.
+        let top = if item < 1000 { item % 4 } else { item / 16 };
+        let digits = [top, item / 4 % 5, item / 20 % 6, item].map(|digit| format!("part {digit}"));
         digits[..usize::try_from(1 + item.rem_euclid(7) % 4).unwrap()].join("/")
     };
     let (users, items): (Vec<i64>, Vec<String>) = rows.iter().map(|(user, item)| (user, path(*item))).unzip();

@@ -11,7 +11,7 @@ use crate::exchange::wire::{item_hash, push_frequent};
 
 /// Nodes that many users hold, and nodes that one user alone holds, some of them below each other.
 fn more_rows() -> Rows {
-    let alone = (0..400).flat_map(|user| [10, 16, 24].map(|item| (user, 28 * (20 + user) + item)));
+    let alone = (0..400).flat_map(|user| [0, 1, 2, 3, 5].map(|item| (user, 1008 + 16 * user + item)));
     some_rows().into_iter().chain(alone).collect()
 }
 
