@@ -106,8 +106,8 @@ def test_a_top_k_draws_as_in_memory(more, texts, tmp_path):
 def test_a_comparison_is_that_of_memory(texts, tmp_path):
     grid = {name: OPTIONS[name] for name in ("user", "item", "privacy")}
     grid |= {
-        # From a limit of 10 on "auto" takes another mechanism with a folder.
-        "max_items_per_user": 9,
+        # From a limit of 4 on "auto" takes another mechanism with a folder.
+        "max_items_per_user": 3,
         "mechanisms": [dpsel.Sips(), dpsel.WeightedGaussian(), "auto"],
         "public_data": True,
         "seed": 3,
@@ -321,8 +321,8 @@ def on_disk(monkeypatch, free: int, data: object, **options: object) -> tuple[li
 
 @pytest.mark.parametrize("mechanism", [dpsel.Sips(), dpsel.Steered(), "auto"], ids=repr)
 def test_rows_beyond_half_of_the_free_memory_go_on_from_a_disk_by_themselves(mechanism, texts, monkeypatch):
-    # From a limit of 10 on "auto" may take Matching, unless a folder is named.
-    options = {"mechanism": mechanism, "max_items_per_user": 9}
+    # From a limit of 4 on "auto" may take Matching, unless a folder is named.
+    options = {"mechanism": mechanism, "max_items_per_user": 3}
     here, there = (
         on_disk(monkeypatch, 16 << 30, texts, **options),
         on_disk(monkeypatch, 1 << 20, texts, **options),

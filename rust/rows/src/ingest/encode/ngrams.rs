@@ -79,11 +79,19 @@ impl NGrams {
     }
 }
 
-/// Where the spaces between the words of an n-gram are. A word may begin with spaces, to which a mark belongs, but it does
-/// not end with one.
+/// Where the spaces between the words of an n-gram are. A word may begin with spaces, of several kinds, to which a mark
+/// belongs, but it does not end with one.
 fn between_words(text: &str) -> impl Iterator<Item = usize> + '_ {
-    let pairs = text.as_bytes().windows(2).zip(1..);
-    pairs.filter(|(pair, _)| pair[0] != b' ' && pair[1] == b' ').map(|(_, at)| at)
+    let pairs = text.chars().zip(text.char_indices().skip(1));
+    pairs.filter(|(before, (_, after))| *after == ' ' && !is_joined_space(*before)).map(|(_, (at, _))| at)
+}
+
+/// Whether no word ends between this character and a space: those of the class `WSegSpace` of UAX 29, rule WB3d.
+const fn is_joined_space(before: char) -> bool {
+    matches!(
+        before,
+        ' ' | '\u{1680}' | '\u{2000}'..='\u{2006}' | '\u{2008}'..='\u{200a}' | '\u{205f}' | '\u{3000}'
+    )
 }
 
 #[derive(Debug, Default)]
@@ -223,13 +231,21 @@ mod tests {
         assert_eq!(above("a  \u{93e}"), [Some("a".into()), Some(" \u{93e}".into())]);
         assert_eq!(above(" \u{93e} b   \u{93e}"), [Some(" \u{93e} b".into()), Some("b   \u{93e}".into())]);
         assert_eq!(above("  \u{93e}"), [None, None]);
+        for space in ['\u{1680}', '\u{2003}', '\u{205f}', '\u{3000}'] {
+            let word = format!("{space} \u{93e}");
+            assert_eq!(grams(&word, 1, 1), [word.as_str()]);
+            assert_eq!(above(&word), [None, None]);
+            assert_eq!(above(&format!("a {word}")), [Some("a".into()), Some(word)]);
+        }
+        // No word ends before this one, and it is a word's end.
+        assert_eq!(above("a\u{202f} b"), [Some("a\u{202f}".into()), Some("b".into())]);
     }
 
     proptest! {
         /// Whoever has an n-gram has those inside it: the proof of lines of descent needs that.
         #[test]
         fn what_stands_above_an_ngram_is_in_the_same_text(
-            text in "([a-c ]|[ \u{93e}\u{301}\u{200d}\u{2060}'.,0-9_ßΣİ\r\n\u{a0}\u{1f1e6}\u{202f}]|\\PC){0,14}",
+            text in "([a-c ]|[ \u{93e}\u{301}\u{200d}\u{2060}'.,0-9_ßΣİ\r\n\u{a0}\u{1f1e6}\u{202f}\u{3000}\u{2003}\u{205f}]|\\PC){0,14}",
             min in 1_u8..4, more in 0_u8..3,
         ) {
             for unit in [Unit::Words, Unit::Chars, Unit::Subwords] {
