@@ -86,7 +86,7 @@ fn between_words(text: &str) -> impl Iterator<Item = usize> + '_ {
     pairs.filter(|(before, (_, after))| *after == ' ' && !is_joined_space(*before)).map(|(_, (at, _))| at)
 }
 
-/// Whether no word ends between this character and a space: those of the class `WSegSpace` of UAX 29, rule WB3d.
+/// Whether no word ends between this character and a space: those of the class `WSegSpace` of UAX 29, rule `WB3d`.
 const fn is_joined_space(before: char) -> bool {
     matches!(
         before,
