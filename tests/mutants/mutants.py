@@ -778,10 +778,10 @@ MUTANTS = [
         (DESCENT, "cargo:ngrams"),
     ),
     Mutant(
-        "words of an n-gram part at the last of several spaces",
+        "words of an n-gram part at every space",
         IN_ROWS + "ingest/encode/ngrams.rs",
-        "pair[0] != b' ' && pair[1] == b' '",
-        "pair[1] == b' '",
+        "*after == ' ' && !is_joined_space(*before)",
+        "*after == ' '",
         ("cargo:ngrams",),
     ),
     Mutant(
