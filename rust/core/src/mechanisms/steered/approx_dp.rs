@@ -25,7 +25,7 @@ use crate::weighting::LARGEST_NORM;
 /// The sizes of user between which the threshold is set. Larger users get a smaller norm instead.
 const REFERENCE: (u32, u32) = (10, 300);
 /// The cap of a user of k items, in multiples of its norm / sqrt(k); at most its norm.
-const EQUAL_WEIGHTS: f64 = 4.0;
+const EQUAL_WEIGHTS: f64 = 5.5;
 /// The least threshold, in standard deviations of the noise: the check turns no more than 0.2 % of real items away.
 const LEAST_THRESHOLD: f64 = 3.0;
 /// Thresholds have fewer units of weight.
@@ -97,10 +97,10 @@ pub(super) fn publication(
     Ok((checked.noise, publish, counts))
 }
 
-/// The size of user for which the threshold is set: twice the root of the largest, within [`REFERENCE`].
+/// The size of user for which the threshold is set: three times the root of the largest, within [`REFERENCE`].
 pub(super) fn reference(bound: L0Bound) -> u32 {
     let (least, most) = REFERENCE;
-    (2 * bound.get().isqrt()).clamp(least, most).min(bound.get())
+    (3 * bound.get().isqrt()).clamp(least, most).min(bound.get())
 }
 
 fn none(epsilon: f64, delta: f64) -> Error {
