@@ -1,43 +1,48 @@
-"""How many nodes of a tree come out: with lines of descent, without them, and with a call for each level.
+"""How many nodes of a tree come out: with `levels=`, without lines of descent, and with a call for each level.
 
-    python -m benches.trees             trees
-    python -m benches.trees 3 300       n-grams of up to three words, at most 300 of a user
+    python -m benches.trees FOLDER                       # measures what is missing, prints all
+    python -m benches.trees --markdown docs/accuracy.md  # puts the short table into the page
 
-The trees are in the sources of the installed packages and of Python itself, where each file is a user: the
-modules that it imports, its chains of attributes such as `path.parent.name`, and the parts of names such as
-`max_items_per_user`. *Flat* is a call on lists with all nodes above, closed afterwards. *A call per level*
-divides the budget by the composition of zCDP. Medians of five releases; all nodes of the released tree count.
+Trees of this machine: modules that each Python file imports, its chains of attributes such as
+`path.parent.name`, and the parts of names such as `max_items_per_user`; paths in each Rust source of the cargo
+registry; headers that each header of the system includes. Trees of the folder: each `*_paths.parquet`
+(`benches.histories`), with the columns `user` and `path` or `item`; and `airports.dat` and `routes.dat` of OpenFlights: for
+each airport the countries, cities and airports that one can fly to.
 
-The texts are docstrings by file, and entries of changelogs and manual pages of the system, where it has some.
-*Flat* is a call on lists of n-grams, as it releases them.
+*Flat* is a call on lists with all nodes above. *Leaves* is a call on the paths alone. *By level* has a call for
+each level, and the budget divided by the composition of Gaussian mechanisms: rho in equal parts, and delta too.
+It is tuned at no cost: the number of levels with the most nodes counts, and deeper ones are left out. All
+answers are closed: nodes above are added. All nodes count.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
-import gzip
+import csv
 import re
 import statistics
-import sys
-import sysconfig
-import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 import dpsel
+from benches import dpne, tables
+from benches.kept import Kept
+from benches.texts import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-RELEASES, LIMIT = 5, 300
-BUDGETS: dict[str, Any] = {
-    "epsilon 1": dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
-    "epsilon 1.765": dpsel.ApproxDP(epsilon=1.765, delta=4.96e-5),
-    "epsilon 6": dpsel.ApproxDP(epsilon=6.0, delta=1e-6),
-    "rho 0.1": dpsel.ZCDP(rho=0.1, delta=1e-6),
-}
+FIGURES = Path(__file__).resolve().parent / "trees.csv"
+MARK = "<!-- benches.trees -->"
+DELTAS = {1.0: 1e-6, 1.765: 4.96e-5, 6.0: 1e-6}
+RELEASES, LIMIT, DEEPEST = 3, 300, 32
+METHODS = ("levels=", "flat", "leaves", "by level")
+#: The numbers of levels that calls for each level are tuned over; and all of them.
+LEVELS = (2, 3, 4, 6)
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -68,141 +73,151 @@ def names(tree: ast.AST) -> Iterator[str]:
             yield ".".join(filter(None, node.id.lower().split("_")))
 
 
-SETS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
+OF_PYTHON: dict[str, Callable[[ast.AST], Iterator[str]]] = {
     "imports": imports,
     "attributes": attributes,
     "names": names,
 }
+#: Where other sources are, their ends, what a path is in them, and how its parts are separated.
+OF_SOURCES = {
+    "Rust paths": (Path.home() / ".cargo/registry/src", ".rs", r"\b[A-Za-z]\w*(?:::[A-Za-z]\w*)+", "::"),
+    "includes": (Path("/usr/include"), ".h", r"#\s*include\s*[<\"]([\w/.+-]+\w)[>\"]", "/"),
+}
 
 
-def parsed() -> Iterator[ast.AST]:
-    """The sources of the installed packages and of Python."""
-    places = sysconfig.get_paths()
-    for file in sorted({file for name in ("stdlib", "purelib") for file in Path(places[name]).rglob("*.py")}):
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                yield ast.parse(file.read_bytes())
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-
-
-def rows() -> dict[str, pl.DataFrame]:
-    """The distinct paths of each file, for each set."""
-    found: dict[str, list[tuple[int, str]]] = {name: [] for name in SETS}
+def of_python() -> dict[str, pl.DataFrame]:
+    """The trees of Python files."""
+    found: dict[str, list[tuple[int, str]]] = {name: [] for name in OF_PYTHON}
     for user, tree in enumerate(parsed()):
-        for name, take in SETS.items():
-            paths = {path for path in take(tree) if path and path.count(".") < 32}  # noqa: PLR2004 - the limit
+        for name, take in OF_PYTHON.items():
+            paths = {path.replace(".", "/") for path in take(tree) if path}
             found[name] += [(user, path) for path in paths]
-    return {
-        name: pl.DataFrame(pairs, schema=["user", "path"], orient="row").sort("path")
-        for name, pairs in found.items()
-    }
+    return {name: pl.DataFrame(pairs, ["user", "path"], orient="row") for name, pairs in found.items()}
+
+
+def of_sources(folder: Path, ending: str, pattern: str, separator: str) -> pl.DataFrame:
+    """The paths that other sources name, each file as a user."""
+    rows = [
+        (user, path.replace(separator, "/"))
+        for user, file in enumerate(sorted(folder.rglob(f"*{ending}")))
+        for path in set(re.findall(pattern, file.read_text(errors="replace")))
+    ]
+    clean = pl.col("path").str.contains(r"^/|/$|//|\.\./|^\./").not_()
+    return pl.DataFrame(rows, ["user", "path"], orient="row").filter(clean)
+
+
+def routes(folder: Path) -> pl.DataFrame:
+    """Country, city and airport of the routes from each airport."""
+    with (folder / "airports.dat").open(newline="", encoding="utf-8") as lines:
+        places = {row[0]: "/".join(part.replace("/", " ") for part in (row[3], row[2], row[1])) for row in csv.reader(lines)}
+    with (folder / "routes.dat").open(newline="", encoding="utf-8") as lines:
+        rows = {(row[3], row[5]) for row in csv.reader(lines)}
+    found = [(start, places[end]) for start, end in sorted(rows) if end in places and "//" not in places[end]]
+    return pl.DataFrame(found, ["user", "path"], orient="row")
+
+
+def trees(folder: Path | None) -> dict[str, pl.DataFrame]:
+    """Users and paths of each set."""
+    found = of_python() | {name: of_sources(*where) for name, where in OF_SOURCES.items()}
+    if folder:
+        files = sorted(folder.glob("*_paths.parquet"))
+        found |= {file.stem: pl.read_parquet(file).rename({"item": "path"}, strict=False).select("user", "path") for file in files}
+        if (folder / "routes.dat").exists():
+            found["routes"] = routes(folder)
+    deep = pl.col("path").str.count_matches("/") < DEEPEST
+    return {name: rows.filter(deep).unique().sort("user", "path") for name, rows in found.items()}
 
 
 def with_nodes_above(paths: pl.DataFrame) -> pl.DataFrame:
     """A row for each node of each path."""
-    parts = pl.col("path").str.split(".")
+    parts = pl.col("path").str.split("/")
     levels = paths.with_columns(parts.alias("parts"), pl.int_ranges(1, parts.list.len() + 1).alias("level"))
-    nodes = pl.col("parts").list.head(pl.col("level")).list.join(".")
-    return levels.explode("level").select("user", nodes.alias("path"), "level").unique()
+    nodes = pl.col("parts").list.head(pl.col("level")).list.join("/")
+    return levels.explode("level").select("user", nodes.alias("path"), "level").unique().sort("user", "path")
 
 
 def closed(found: set[str]) -> set[str]:
     """Nodes with all nodes above them."""
-    parts = [path.split(".") for path in found]
-    return {".".join(each[:level]) for each in parts for level in range(1, len(each) + 1)}
+    parts = [path.split("/") for path in found]
+    return {"/".join(each[:level]) for each in parts for level in range(1, len(each) + 1)}
 
 
-def released(table: pl.DataFrame, privacy: Any, **options: Any) -> set[str]:
-    """The nodes of one release."""
+def released(table: pl.DataFrame, privacy: Any, key: int, **options: Any) -> set[str]:
+    """The nodes of one release, with all above them."""
     release = dpsel.select_partitions(
         table, user="user", item="path", privacy=privacy, max_items_per_user=LIMIT,
-        mechanism=dpsel.Steered(), **options,
+        mechanism=dpsel.Steered(), insecure_test_key=bytes([key]) * 32, **options,
     )  # fmt: skip
-    return set(release)
+    return closed(set(release))
 
 
-def by_levels(nodes: pl.DataFrame, privacy: dpsel.ZCDP) -> set[str]:
-    """A call for each level, with a part of the budget for each."""
-    levels = nodes["level"].max()
-    part = dpsel.ZCDP(rho=privacy.rho / levels, delta=privacy.delta / levels)
-    calls = [released(nodes.filter(pl.col("level") == level), part) for level in range(1, levels + 1)]
-    return closed(set().union(*calls))
+def by_level(nodes: pl.DataFrame, epsilon: float, levels: int, key: int) -> set[str]:
+    """A call for each of the upper levels, with a part of the budget for each."""
+    rho = 0.5 / dpne.gaussian_scale(epsilon, DELTAS[epsilon] / 2) ** 2
+    part = dpsel.ZCDP(rho=rho / levels, delta=DELTAS[epsilon] / 2 / levels)
+    calls = [released(nodes.filter(pl.col("level") == at + 1), part, key) for at in range(levels)]
+    return set().union(*calls)
 
 
-def median(count: Callable[[], set[str]]) -> str:
-    """The median number of nodes, with the range."""
-    found = [len(count()) for _ in range(RELEASES)]
-    return f"{statistics.median(found):,.0f} [{min(found):,}, {max(found):,}]"
+def sizes(release: Callable[[int], set[str]]) -> tuple[str]:
+    """The number of nodes of each release."""
+    return (" ".join(str(len(release(key))) for key in range(1, RELEASES + 1)),)
 
 
-def docstrings() -> Iterator[list[str]]:
-    """The docstrings of each file."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for tree in parsed():
-        found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
-        yield list(filter(None, found))
+def measure(figures: Kept, name: str, paths: pl.DataFrame) -> None:
+    """Run what is missing on one set."""
+    nodes = with_nodes_above(paths)
+    size = (name, nodes["user"].n_unique(), nodes["path"].n_unique())
+    deepest = nodes["level"].max()
+    for epsilon, delta in DELTAS.items():
+        privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+
+        def keep(method: str, release: Callable[[int], set[str]], epsilon: float = epsilon) -> None:
+            figures.once((*size, f"{epsilon:g}", method), partial(sizes, release))
+
+        keep("levels=", partial(released, paths, privacy, levels="/"))
+        keep("flat", partial(released, nodes, privacy))
+        keep("leaves", partial(released, paths, privacy))
+        for levels in sorted({min(levels, deepest) for levels in (*LEVELS, deepest)}):
+            keep(f"by level, {levels}", partial(by_level, nodes, epsilon, levels))
 
 
-def unpacked(folder: str, pattern: str) -> Iterator[str]:
-    """The texts of compressed files of the system."""
-    for file in sorted(Path("/usr/share", folder).glob(pattern)):
-        yield gzip.decompress(file.read_bytes()).decode(errors="replace")
+def kept() -> Kept:
+    """The file: a line for each tree, budget and method, with the nodes of each release."""
+    return Kept(FIGURES, ("tree", "users", "nodes", "epsilon", "method"), ("released",))
 
 
-TEXTS: dict[str, Callable[[], Iterator[list[str]]]] = {
-    "docstrings": docstrings,
-    "changelogs": lambda: (
-        [entry] for text in unpacked("doc", "*/changelog*.gz") for entry in re.split(r"(?m)^ -- .*$", text)
-    ),
-    "manual pages": lambda: (
-        [re.sub(r"(?m)^\.\S*|\\\\f.", "", text)] for text in unpacked("man", "man*/*.gz")
-    ),
-}
+def found_by(figures: Kept, case: tuple[str, ...], method: str) -> list[float]:
+    """The nodes of each release; of calls for each level those of the best number of levels."""
+    rows = [each for each in figures.found if each[:4] == case and each[4].startswith(method)]
+    return max((figures.values(each, "released") for each in rows), key=statistics.fmean)
 
 
-def of_texts(most: int, limit: int) -> None:
-    """Print a table of n-grams."""
-    print("| texts (users) | budget | flat | lines of descent |\n|---|---|---|---|")
-    options: dict[str, Any] = {"user": "user", "max_items_per_user": limit, "mechanism": dpsel.Steered()}
-    for name, take in TEXTS.items():
-        words = [[re.findall(r"[a-z]+", text.lower()) for text in texts] for texts in take()]
-        texts = [(user, " ".join(each)) for user, of_user in enumerate(words) for each in of_user]
-        grams = {
-            (user, " ".join(each[at : at + size]))
-            for user, of_user in enumerate(words)
-            for each in of_user
-            for size in range(1, most + 1)
-            for at in range(len(each) - size + 1)
-        }
-        rows, lists = (
-            pl.DataFrame(list(each), schema=["user", "text"], orient="row") for each in (texts, grams)
-        )
-        for budget, privacy in BUDGETS.items():
-            given = {"item": "text", "privacy": privacy, **options}
-            flat = median(lambda lists=lists, given=given: set(dpsel.select_partitions(lists, **given)))
-            given = {**given, "ngrams": (1, most)}
-            descent = median(lambda rows=rows, given=given: set(dpsel.select_partitions(rows, **given)))
-            print(f"| {name} ({len(words):,}) | {budget} | {flat} | {descent} |", flush=True)
+def cases(figures: Kept) -> list[tuple[str, ...]]:
+    """Each tree and budget that was measured."""
+    return list(dict.fromkeys(case[:4] for case in figures.found))
+
+
+def every_row(figures: Kept) -> str:
+    """Means and ranges of nodes, and how many times those of calls for each level."""
+    rows = []
+    for case in cases(figures):
+        found = [found_by(figures, case, method) for method in METHODS]
+        told = [f"{statistics.fmean(each):,.0f} [{min(each):,.0f}, {max(each):,.0f}]" for each in found]
+        rows.append((*case, *told, f"{statistics.fmean(found[0]) / statistics.fmean(found[-1]):.2f}"))
+    return tables.markdown(("tree", "users", "nodes", "ε", *METHODS, "times by level"), rows)
 
 
 def main() -> None:
-    """Print a table."""
-    if sys.argv[1:]:
-        of_texts(*map(int, sys.argv[1:]))
-        return
-    print(
-        "| tree (users, nodes) | budget | flat | lines of descent | a call per level |\n|---|---|---|---|---|"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name, paths in rows().items():
-        nodes = with_nodes_above(paths)
-        sizes = f"{nodes['user'].n_unique():,}, {nodes['path'].n_unique():,}"
-        for budget, privacy in BUDGETS.items():
-            flat = median(lambda nodes=nodes, privacy=privacy: closed(released(nodes, privacy)))
-            descent = median(lambda paths=paths, privacy=privacy: released(paths, privacy, levels="."))
-            is_zcdp = isinstance(privacy, dpsel.ZCDP)
-            apart = median(lambda nodes=nodes, privacy=privacy: by_levels(nodes, privacy)) if is_zcdp else ""
-            print(f"| {name} ({sizes}) | {budget} | {flat} | {descent} | {apart} |", flush=True)
+    parser.add_argument("folder", type=Path, nargs="?")
+    args = parser.parse_args()
+    figures = kept()
+    for name, paths in (trees(args.folder) if args.folder else {}).items():
+        measure(figures, name, paths)
+    print(every_row(figures))
 
 
 if __name__ == "__main__":
