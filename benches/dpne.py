@@ -102,19 +102,20 @@ def word_threshold(settings: Settings, scale: float) -> float:
 
 def weights(users: Array, grams: Array, limit: int, draw: np.random.Generator) -> tuple[Array, Array]:
     """The n-grams that users give, at random up to the limit, and the weight of each: 1 over a root."""
-    pairs = np.unique(np.stack([users, grams]), axis=1)
-    pairs = pairs[:, draw.permutation(pairs.shape[1])]
-    pairs = pairs[:, np.argsort(pairs[0], kind="stable")]
-    _, first, held = np.unique(pairs[0], return_index=True, return_counts=True)
-    kept = np.arange(pairs.shape[1]) - np.repeat(first, held) < limit
+    width = int(grams.max(initial=0)) + 1
+    pairs = np.unique(users * width + grams)
+    holders = pairs // width
+    order = np.lexsort((draw.random(len(pairs)), holders))
+    _, first, held = np.unique(holders, return_index=True, return_counts=True)
+    kept = np.arange(len(pairs)) - np.repeat(first, held) < limit
     given = np.repeat(1 / np.sqrt(np.minimum(held, limit)), held)[kept]
-    found, places = np.unique(pairs[1, kept], return_inverse=True)
+    found, places = np.unique(pairs[order[kept]] % width, return_inverse=True)
     return found, np.bincount(places, weights=given, minlength=len(found))
 
 
 @dataclass(frozen=True)
 class Released:
-    """N-grams of one length: the places in the length before of what is left without the last and first word."""
+    """N-grams of one length: places in the length before, of what is left without the last and first word."""
 
     prefix: Array
     suffix: Array
@@ -175,7 +176,7 @@ def longer(
     scale: float,
     draw: np.random.Generator,
 ) -> tuple[Level, Array, Released]:
-    """Release the n-grams of a word more than those that begin at each place so far, and say where they begin."""
+    """Release the n-grams of one word more than those so far, and say where they begin."""
     size, next_one = len(before.prefix), np.append(current[1:], -1)
     at = np.flatnonzero((current >= 0) & (next_one >= 0) & ~texts.ends)
     keys = current[at] * size + next_one[at]

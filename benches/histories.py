@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Lines that name persons or other commits.
-TRAILER = re.compile(r"(?im)^\s*(?:[a-z]+-)*(?:by|id|cc|see|refs?|fixe[sd]|closes):.*$|^\s*\(cherry picked.*$")
+TRAILER = re.compile(
+    r"(?im)^\s*(?:[a-z]+-)*(?:by|id|cc|see|refs?|fixe[sd]|closes):.*$|^\s*\(cherry picked.*$"
+)
 ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
 RECORD, FIELD = "\x1e", "\x1f"
 

@@ -18,7 +18,7 @@ class Kept:
     Args:
         path: The CSV file, which need not exist.
         case: The columns that name a case.
-        figures: The other columns. One with several figures, such as one for each release, has spaces between.
+        figures: The other columns. Several figures, such as one for each release, have spaces between.
     """
 
     def __init__(self, path: Path, case: Sequence[str], figures: Sequence[str]) -> None:

@@ -47,7 +47,9 @@ def unpacked(folder: str, pattern: str) -> Iterator[str]:
 def changelogs() -> Iterator[list[str]]:
     """The different entries of the changelogs of Debian packages, each as a user."""
     texts = unpacked("doc", "*/changelog*.gz")
-    yield from ([entry] for entry in dict.fromkeys(e for text in texts for e in re.split(r"(?m)^ -- .*$", text)))
+    yield from (
+        [entry] for entry in dict.fromkeys(e for text in texts for e in re.split(r"(?m)^ -- .*$", text))
+    )
 
 
 def manual_pages() -> Iterator[list[str]]:

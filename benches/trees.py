@@ -1,18 +1,18 @@
-"""How many nodes of a tree come out: with `levels=`, without lines of descent, and with a call for each level.
+"""How many nodes of a tree come out: with `levels=`, without lines of descent, with a call for each level.
 
     python -m benches.trees FOLDER                       # measures what is missing, prints all
     python -m benches.trees --markdown docs/accuracy.md  # puts the short table into the page
 
 Trees of this machine: modules that each Python file imports, its chains of attributes such as
-`path.parent.name`, and the parts of names such as `max_items_per_user`; paths in each Rust source of the cargo
-registry; headers that each header of the system includes. Trees of the folder: each `*_paths.parquet`
-(`benches.histories`), with the columns `user` and `path` or `item`; and `airports.dat` and `routes.dat` of OpenFlights: for
-each airport the countries, cities and airports that one can fly to.
+`path.parent.name`, and the parts of names such as `max_items_per_user`; paths in each Rust source of the
+cargo registry; headers that each header of the system includes. Trees of the folder: each `*_paths.parquet`
+(`benches.histories`), with the columns `user` and `path` or `item`; and `airports.dat` and `routes.dat` of
+OpenFlights: for each airport the countries, cities and airports that one can fly to.
 
-*Flat* is a call on lists with all nodes above. *Leaves* is a call on the paths alone. *By level* has a call for
-each level, and the budget divided by the composition of Gaussian mechanisms: rho in equal parts, and delta too.
-It is tuned at no cost: the number of levels with the most nodes counts, and deeper ones are left out. All
-answers are closed: nodes above are added. All nodes count.
+*Flat* is a call on lists with all nodes above. *Leaves* is a call on the paths alone. *By level* has a call
+for each level, and the budget divided by the composition of Gaussian mechanisms: rho and delta in equal
+parts. It is tuned at no cost: the number of levels with the most nodes counts, and deeper ones are left out.
+All answers are closed: nodes above are added. All nodes count.
 """
 
 from __future__ import annotations
@@ -41,6 +41,13 @@ MARK = "<!-- benches.trees -->"
 DELTAS = {1.0: 1e-6, 1.765: 4.96e-5, 6.0: 1e-6}
 RELEASES, LIMIT, DEEPEST = 3, 300, 32
 METHODS = ("levels=", "flat", "leaves", "by level")
+#: What the page shows, and how it names sets.
+SHOWN = "1.765"
+NAMES = {
+    "design_paths": "files of five histories",
+    "held_out_paths": "files of five other histories",
+    "git_paths": "`git_paths`",
+}
 #: The numbers of levels that calls for each level are tuned over; and all of them.
 LEVELS = (2, 3, 4, 6)
 
@@ -109,7 +116,10 @@ def of_sources(folder: Path, ending: str, pattern: str, separator: str) -> pl.Da
 def routes(folder: Path) -> pl.DataFrame:
     """Country, city and airport of the routes from each airport."""
     with (folder / "airports.dat").open(newline="", encoding="utf-8") as lines:
-        places = {row[0]: "/".join(part.replace("/", " ") for part in (row[3], row[2], row[1])) for row in csv.reader(lines)}
+        places = {
+            row[0]: "/".join(part.replace("/", " ") for part in (row[3], row[2], row[1]))
+            for row in csv.reader(lines)
+        }
     with (folder / "routes.dat").open(newline="", encoding="utf-8") as lines:
         rows = {(row[3], row[5]) for row in csv.reader(lines)}
     found = [(start, places[end]) for start, end in sorted(rows) if end in places and "//" not in places[end]]
@@ -121,7 +131,10 @@ def trees(folder: Path | None) -> dict[str, pl.DataFrame]:
     found = of_python() | {name: of_sources(*where) for name, where in OF_SOURCES.items()}
     if folder:
         files = sorted(folder.glob("*_paths.parquet"))
-        found |= {file.stem: pl.read_parquet(file).rename({"item": "path"}, strict=False).select("user", "path") for file in files}
+        found |= {
+            file.stem: pl.read_parquet(file).rename({"item": "path"}, strict=False).select("user", "path")
+            for file in files
+        }
         if (folder / "routes.dat").exists():
             found["routes"] = routes(folder)
     deep = pl.col("path").str.count_matches("/") < DEEPEST
@@ -198,14 +211,31 @@ def cases(figures: Kept) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(case[:4] for case in figures.found))
 
 
+def times(figures: Kept, case: tuple[str, ...]) -> float:
+    """The nodes of `levels=` over those of calls for each level."""
+    ours, apart = (statistics.fmean(found_by(figures, case, method)) for method in (METHODS[0], METHODS[-1]))
+    return ours / apart
+
+
 def every_row(figures: Kept) -> str:
     """Means and ranges of nodes, and how many times those of calls for each level."""
     rows = []
     for case in cases(figures):
         found = [found_by(figures, case, method) for method in METHODS]
         told = [f"{statistics.fmean(each):,.0f} [{min(each):,.0f}, {max(each):,.0f}]" for each in found]
-        rows.append((*case, *told, f"{statistics.fmean(found[0]) / statistics.fmean(found[-1]):.2f}"))
+        rows.append((*case, *told, f"{times(figures, case):.2f}"))
     return tables.markdown(("tree", "users", "nodes", "ε", *METHODS, "times by level"), rows)
+
+
+def markdown(figures: Kept) -> str:
+    """The table of the page: one budget, a line for each tree."""
+    rows = []
+    for case in cases(figures):
+        if case[3] == SHOWN:
+            found = [statistics.fmean(found_by(figures, case, method)) for method in METHODS]
+            name = f"{NAMES.get(case[0], case[0])} ({int(case[1]):,})"
+            rows.append((name, *(f"{each:,.0f}" for each in found), f"{times(figures, case):.2f}"))
+    return tables.markdown(("tree (users)", "`levels=`", *METHODS[1:], "times"), rows)
 
 
 def main() -> None:
@@ -213,11 +243,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--markdown", type=Path, help="put the short table after the mark of this page")
     args = parser.parse_args()
     figures = kept()
     for name, paths in (trees(args.folder) if args.folder else {}).items():
         measure(figures, name, paths)
     print(every_row(figures))
+    print(markdown(figures))
+    if args.markdown:
+        page = args.markdown.read_text("utf-8")
+        args.markdown.write_text(tables.filled(page, MARK, markdown(figures)), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,64 @@
+"""The tables of pages are those that the programs print from their files, and the bars are met in these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benches import domains, phrases, rests, tables, trees
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+#: The page, the mark in it, and the table that the program prints.
+TABLES = {
+    "phrases": ("accuracy.md", phrases.MARK, lambda: phrases.markdown(phrases.kept())),
+    "trees": ("accuracy.md", trees.MARK, lambda: trees.markdown(trees.kept())),
+    "rests": ("algorithms/counts.md", rests.MARK, lambda: rests.markdown(rests.kept())),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_that_of_the_file(name):
+    page, mark, table = TABLES[name]
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert table().count("\n") > 2
+    assert tables.filled(text, mark, table()) == text
+
+
+def test_levels_find_more_nodes_than_a_call_for_each_level():
+    figures = trees.kept()
+    found = trees.cases(figures)
+    assert {float(case[3]) for case in found} == set(trees.DELTAS)
+    times = {case: trees.times(figures, case) for case in found}
+    assert min(times.values()) >= 1.3, times
+
+
+def test_dpsel_finds_more_phrases_than_dpne_at_its_best():
+    figures = phrases.kept()
+    for case in phrases.cases(figures):
+        ours, theirs = (
+            sum(phrases.lengths(figures, at)) for at in ((*case, "Steered"), phrases.best_base(figures, case))
+        )
+        assert ours > 1.4 * theirs, case
+
+
+def test_intervals_of_the_rest_cover():
+    figures = rests.kept()
+    for kind in ("users", "rows"):
+        hits = [hit for case in figures.found for hit in figures.values(case, f"{kind}_covers")]
+        assert len(hits) >= 300
+        assert sum(hits) / len(hits) >= 0.95, kind
+
+
+def test_the_rest_costs_a_hundredth_of_the_keys():
+    figures = rests.kept()
+    assert all(rests.lost(figures, case) < 0.015 for case in figures.found)
+
+
+def test_one_call_finds_twice_the_values_of_a_call_for_each_column():
+    figures = domains.kept()
+    found = domains.cases(figures)
+    for epsilon in domains.EPSILONS:
+        of_epsilon = [case for case in found if float(case[2]) == epsilon]
+        assert len(of_epsilon) == len(domains.DESIGN) + len(domains.HELD_OUT)
+        twice = [case for case in of_epsilon if domains.times(figures, case) >= 2]
+        assert len(twice) >= 10, epsilon
