@@ -8,7 +8,7 @@ import re
 import sysconfig
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -19,10 +19,20 @@ if TYPE_CHECKING:
 SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
 
 
-def parsed() -> Iterator[ast.AST]:
+#: Of more texts, so many are taken, evenly spread.
+MOST_USERS = 4_000
+
+
+def thinned(users: list[Any]) -> list[Any]:
+    """At most so many of the users: one in two, in three and so on."""
+    return users[:: -(-len(users) // MOST_USERS) or 1]
+
+
+def parsed(*, thin: bool = False) -> Iterator[ast.AST]:
     """The sources of the installed packages and of Python."""
     places = sysconfig.get_paths()
-    for file in sorted({file for name in ("stdlib", "purelib") for file in Path(places[name]).rglob("*.py")}):
+    files = sorted({file for name in ("stdlib", "purelib") for file in Path(places[name]).rglob("*.py")})
+    for file in thinned(files) if thin else files:
         try:
             with warnings.catch_warnings(action="ignore"):
                 yield ast.parse(file.read_bytes())
@@ -33,7 +43,7 @@ def parsed() -> Iterator[ast.AST]:
 def docstrings() -> Iterator[list[str]]:
     """The docstrings of each file."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for tree in parsed():
+    for tree in parsed(thin=True):
         found = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds))
         yield list(filter(None, found))
 
@@ -53,16 +63,15 @@ def changelogs() -> Iterator[list[str]]:
 
 
 def manual_pages() -> Iterator[list[str]]:
-    """Manual pages of the system, without their marks: one in four."""
-    for number, text in enumerate(unpacked("man", "man*/*.gz")):
-        if number % 4 == 0:
-            yield [re.sub(r"(?m)^\.\S*|\\f.", "", text)]
+    """Manual pages of the system, without their marks."""
+    for text in thinned(list(unpacked("man", "man*/*.gz"))):
+        yield [re.sub(r"(?m)^\.\S*|\\f.", "", text)]
 
 
 def messages(file: Path) -> Iterator[list[str]]:
     """The messages of each author, from a file that `benches.histories` made."""
     grouped = pl.read_parquet(file).group_by("user", maintain_order=True).agg("text")
-    yield from grouped["text"].to_list()
+    yield from thinned(grouped["text"].to_list())
 
 
 def of_machine() -> dict[str, Callable[[], Iterator[list[str]]]]:

@@ -22,7 +22,7 @@ import ast
 import csv
 import re
 import statistics
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ NAMES = {
     "held_out_paths": "files of five other histories",
     "git_paths": "`git_paths`",
 }
-#: The numbers of levels that calls for each level are tuned over; and all of them.
+#: The numbers of levels that calls for each level are tuned over.
 LEVELS = (2, 3, 4, 6)
 
 
@@ -92,8 +92,9 @@ OF_SOURCES = {
 }
 
 
+@cache
 def of_python() -> dict[str, pl.DataFrame]:
-    """The trees of Python files."""
+    """The trees of Python files; each file is read once for all of them."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in OF_PYTHON}
     for user, tree in enumerate(parsed()):
         for name, take in OF_PYTHON.items():
@@ -126,19 +127,21 @@ def routes(folder: Path) -> pl.DataFrame:
     return pl.DataFrame(found, ["user", "path"], orient="row")
 
 
-def trees(folder: Path | None) -> dict[str, pl.DataFrame]:
-    """Users and paths of each set."""
-    found = of_python() | {name: of_sources(*where) for name, where in OF_SOURCES.items()}
-    if folder:
-        files = sorted(folder.glob("*_paths.parquet"))
-        found |= {
-            file.stem: pl.read_parquet(file).rename({"item": "path"}, strict=False).select("user", "path")
-            for file in files
-        }
-        if (folder / "routes.dat").exists():
-            found["routes"] = routes(folder)
-    deep = pl.col("path").str.count_matches("/") < DEEPEST
-    return {name: rows.filter(deep).unique().sort("user", "path") for name, rows in found.items()}
+def trees(folder: Path) -> dict[str, Callable[[], pl.DataFrame]]:
+    """What reads users and paths of each set."""
+    found: dict[str, Callable[[], pl.DataFrame]] = {}
+    if (folder / "routes.dat").exists():
+        found["routes"] = partial(routes, folder)
+    files = sorted(folder.glob("*_paths.parquet"), reverse=True)
+    found |= {file.stem: partial(pl.read_parquet, file) for file in files}
+    found |= {name: partial(of_sources, *where) for name, where in OF_SOURCES.items()}
+    return found | {name: partial(lambda name: of_python()[name], name) for name in OF_PYTHON}
+
+
+def clean(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each user and path once, and no path that is too deep."""
+    paths = rows.rename({"item": "path"}, strict=False).select("user", "path")
+    return paths.filter(pl.col("path").str.count_matches("/") < DEEPEST).unique().sort("user", "path")
 
 
 def with_nodes_above(paths: pl.DataFrame) -> pl.DataFrame:
@@ -177,13 +180,13 @@ def sizes(release: Callable[[int], set[str]]) -> tuple[str]:
     return (" ".join(str(len(release(key))) for key in range(1, RELEASES + 1)),)
 
 
-def measure(figures: Kept, name: str, paths: pl.DataFrame) -> None:
+def measure(figures: Kept, name: str, paths: pl.DataFrame, epsilons: list[float]) -> None:
     """Run what is missing on one set."""
     nodes = with_nodes_above(paths)
     size = (name, nodes["user"].n_unique(), nodes["path"].n_unique())
     deepest = nodes["level"].max()
-    for epsilon, delta in DELTAS.items():
-        privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+    for epsilon in epsilons:
+        privacy = dpsel.ApproxDP(epsilon=epsilon, delta=DELTAS[epsilon])
 
         def keep(method: str, release: Callable[[int], set[str]], epsilon: float = epsilon) -> None:
             figures.once((*size, f"{epsilon:g}", method), partial(sizes, release))
@@ -191,7 +194,7 @@ def measure(figures: Kept, name: str, paths: pl.DataFrame) -> None:
         keep("levels=", partial(released, paths, privacy, levels="/"))
         keep("flat", partial(released, nodes, privacy))
         keep("leaves", partial(released, paths, privacy))
-        for levels in sorted({min(levels, deepest) for levels in (*LEVELS, deepest)}):
+        for levels in sorted({min(levels, deepest) for levels in LEVELS}):
             keep(f"by level, {levels}", partial(by_level, nodes, epsilon, levels))
 
 
@@ -243,11 +246,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--sets", nargs="*")
+    parser.add_argument("--epsilons", type=float, nargs="+", choices=DELTAS, default=list(DELTAS))
     parser.add_argument("--markdown", type=Path, help="put the short table after the mark of this page")
     args = parser.parse_args()
-    figures = kept()
-    for name, paths in (trees(args.folder) if args.folder else {}).items():
-        measure(figures, name, paths)
+    figures, found = kept(), trees(args.folder) if args.folder else {}
+    for name in found if args.sets is None else args.sets:
+        measure(figures, name, clean(found[name]()), args.epsilons)
     print(every_row(figures))
     print(markdown(figures))
     if args.markdown:
