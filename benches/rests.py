@@ -37,7 +37,7 @@ SETS = (
 )
 DELTA, EPSILONS, ROWS, SHARE, LIMIT = 1e-6, (1.0, 6.0), (30, 300), 0.02, 100
 #: Releases of a set: so many, or fewer of sets with more rows.
-RELEASES, MOST_ROWS = 40, 40_000_000
+RELEASES, MOST_ROWS = 40, 20_000_000
 
 
 def read(file: Path, most: int) -> pl.DataFrame:

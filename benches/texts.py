@@ -20,7 +20,7 @@ SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
 
 
 #: Of more texts, so many are taken, evenly spread.
-MOST_USERS = 4_000
+MOST_USERS = 6_000
 
 
 def thinned(users: list[Any]) -> list[Any]:

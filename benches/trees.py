@@ -48,8 +48,8 @@ NAMES = {
     "held_out_paths": "files of five other histories",
     "git_paths": "`git_paths`",
 }
-#: The numbers of levels that calls for each level are tuned over.
-LEVELS = (2, 3, 4, 6)
+#: The numbers of levels that calls for each level are tuned over, as long as more nodes come out.
+LEVELS = (2, 3, 4, 6, 8, 10, 12)
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -194,13 +194,29 @@ def measure(figures: Kept, name: str, paths: pl.DataFrame, epsilons: list[float]
         keep("levels=", partial(released, paths, privacy, levels="/"))
         keep("flat", partial(released, nodes, privacy))
         keep("leaves", partial(released, paths, privacy))
+        keep("all levels", partial(by_level, nodes, epsilon, deepest))
+        best = 0.0
         for levels in sorted({min(levels, deepest) for levels in LEVELS}):
             keep(f"by level, {levels}", partial(by_level, nodes, epsilon, levels))
+            found = statistics.fmean(
+                figures.values((*size, f"{epsilon:g}", f"by level, {levels}"), "released")
+            )
+            if found < best:
+                break
+            best = found
 
 
 def kept() -> Kept:
     """The file: a line for each tree, budget and method, with the nodes of each release."""
     return Kept(FIGURES, ("tree", "users", "nodes", "epsilon", "method"), ("released",))
+
+
+def of_all_levels(figures: Kept, case: tuple[str, ...]) -> float:
+    """The nodes of `levels=` over those of a call for each level, however deep the tree is."""
+    ours, apart = (
+        statistics.fmean(figures.values((*case, at), "released")) for at in ("levels=", "all levels")
+    )
+    return ours / apart
 
 
 def found_by(figures: Kept, case: tuple[str, ...], method: str) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,18 @@ def test_one_call_finds_twice_the_values_of_a_call_for_each_column():
         assert len(of_epsilon) == len(domains.DESIGN) + len(domains.HELD_OUT)
         twice = [case for case in of_epsilon if domains.times(figures, case) >= 2]
         assert len(twice) >= 10, epsilon
+
+
+def test_what_the_page_says_of_domains():
+    figures = domains.kept()
+    found = [case for case in domains.cases(figures) if case[2] == "1"]
+    times = sorted(domains.times(figures, case) for case in found)
+    small = min(
+        domains.values(figures, case, "auto", small=True)
+        / domains.values(figures, case, "steered", small=True)
+        for case in found
+    )
+    page = (DOCS / "hand-over/synthesizers.md").read_text(encoding="utf-8").replace("\n", " ")
+    assert f"at ε = 1, {times[0]:.1f} to {times[-1]:.1f} times the values of a call" in page
+    assert f"(median {statistics.median(times):.1f}, `python -m benches.domains`)" in page
+    assert f"lost up to {1 - small:.0%}".replace("%", " %") in page
