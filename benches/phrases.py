@@ -42,8 +42,9 @@ OURS = ("Steered", "Steered, flat")
 #: Sets whose figures may flatter `Steered`: they had a part in its design.
 DESIGN = ("design",)
 
-#: What the page shows: epsilon and words.
+#: What the page shows: epsilon and words; and how it names sets.
 SHOWN = ("1.765", "5")
+NAMES = {"held_out": "commit messages", "design": "commit messages, development"}
 
 Sentences = list[list[list[str]]]
 
@@ -180,8 +181,8 @@ def markdown(figures: Kept) -> str:
         invented = f"{statistics.fmean(figures.values(best, 'invented')):.0f}"
         times = f"{sum(steered) / sum(by_best):.2f}"
         totals = [f"{sum(each):,.0f}" for each in (steered, flat, by_best)]
-        rows.append((f"{case[0]} ({int(case[1]):,})", *totals, times, invented, *longest))
-    head = ("texts (users)", "`Steered`", "flat", "DPNE", "times", "invented", "longer", "longer, DPNE")
+        rows.append((f"{NAMES.get(case[0], case[0])} ({int(case[1]):,})", *totals, times, invented, *longest))
+    head = ("texts (users)", "`Steered`", "flat", "DPNE", "times", "invented", "long", "DPNE's")
     return tables.markdown(head, rows)
 
 

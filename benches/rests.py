@@ -4,14 +4,15 @@
     python -m benches.rests --markdown docs/algorithms/counts.md   # puts the table into the page
 
 The data are the Parquet files of the folder with the columns `user`, `item` and perhaps `count`, which makes
-rows of an item. Both kinds of release have the same guarantee and the same keys of the noise. The truth that
-an interval should cover is that of the released list: users with an item in it, and rows where a user counts
-for at most so many.
+rows of an item. Releases with the numbers and without them have the same guarantee and the same keys of the
+noise; no two cells have the same keys. The truth that an interval should cover is that of the released list:
+users with an item in it, and rows where a user counts for at most so many.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import statistics
 from functools import partial
 from pathlib import Path
@@ -66,7 +67,7 @@ def truth(table: pl.DataFrame, released: list[int], most: int) -> tuple[float, f
     return (users["inside"] > 0).mean(), sums[0] / sum(sums)
 
 
-def release(rows: pl.DataFrame, epsilon: float, key: int, **options: Any) -> Any:
+def release(rows: pl.DataFrame, epsilon: float, key: str, **options: Any) -> Any:
     return dpsel.select_partitions(
         rows,
         user="user",
@@ -74,15 +75,16 @@ def release(rows: pl.DataFrame, epsilon: float, key: int, **options: Any) -> Any
         privacy=dpsel.ApproxDP(epsilon=epsilon, delta=DELTA),
         max_items_per_user=LIMIT,
         mechanism=dpsel.Steered(reach=3),
-        insecure_test_key=bytes([key]) * 32,
+        insecure_test_key=hashlib.sha256(key.encode()).digest(),
         **options,
     )
 
 
-def figures_of(table: pl.DataFrame, epsilon: float, most: int, releases: int) -> tuple[str, ...]:
+def figures_of(name: str, table: pl.DataFrame, epsilon: float, most: int, releases: int) -> tuple[str, ...]:
     """Keys without and with the numbers; of users and rows the share, half-width and if it is covered."""
     rows, found = repeated(table), []
-    for key in range(1, releases + 1):
+    for number in range(1, releases + 1):
+        key = f"{name}, {epsilon}, {most}, {number}"
         plain = release(rows, epsilon, key)
         made = release(rows, epsilon, key, rest=dpsel.Rest(share=SHARE, max_rows_per_user=most))
         line: list[str] = [str(len(plain)), str(len(made))]
@@ -108,7 +110,7 @@ def measure(figures: Kept, name: str, folder: Path) -> None:
         table = read(folder / f"{name}.parquet", most)
         releases = min(RELEASES, max(4, MOST_ROWS // int(table["count"].sum())))
         for epsilon in EPSILONS:
-            measured = partial(figures_of, table, epsilon, most, releases)
+            measured = partial(figures_of, name, table, epsilon, most, releases)
             figures.once((name, f"{epsilon:g}", most), measured)
 
 

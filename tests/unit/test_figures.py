@@ -50,9 +50,9 @@ def test_intervals_of_the_rest_cover():
         assert sum(hits) / len(hits) >= 0.95, kind
 
 
-def test_the_rest_costs_a_hundredth_of_the_keys():
+def test_the_rest_costs_at_most_two_hundredths_of_the_keys():
     figures = rests.kept()
-    assert all(rests.lost(figures, case) < 0.015 for case in figures.found)
+    assert all(rests.lost(figures, case) < 0.02 for case in figures.found)
 
 
 def test_one_call_finds_twice_the_values_of_a_call_for_each_column():
