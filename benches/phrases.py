@@ -149,8 +149,10 @@ def best_base(figures: Kept, case: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def cases(figures: Kept) -> list[tuple[str, ...]]:
-    """Each set, budget and length that was measured."""
-    return list(dict.fromkeys(case[:4] for case in figures.found))
+    """Each set, budget and length that was measured with every method."""
+    methods = (*OURS, *(f"DPNE, base {base:g}" for base in BASES))
+    found = dict.fromkeys(case[:4] for case in figures.found)
+    return [case for case in found if all((*case, method) in figures.found for method in methods)]
 
 
 def every_row(figures: Kept) -> str:

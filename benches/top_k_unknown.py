@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FIGURES = Path(__file__).resolve().parent / "top_k_unknown.csv"
+DOCS = FIGURES.parents[1] / "docs"
 #: What stands before the tables of docs/accuracy.md and docs/algorithms/select_and_count.md.
 SHORT_MARK, LONG_MARK = "<!-- benches.top_k_unknown: short -->", "<!-- benches.top_k_unknown -->"
 SETS = ("deps_authors", "deps_recipes", "git_paths", "git_messages", "synthetic_pareto_zeta_50k")
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--k", type=int, nargs="+", default=KS)
     parser.add_argument("--mechanisms", nargs="+", choices=MECHANISMS, default=SHOWN)
+    parser.add_argument("--write", action="store_true", help="put the tables into the pages")
     args = parser.parse_args()
     figures = kept()
     for name in args.sets if args.folder else ():
@@ -66,8 +68,14 @@ def main() -> None:
     for case in figures.found:
         recall, mass = (statistics.median(figures.values(case, column)) for column in figures.figures)
         print(f"{', '.join(case)}: {recall:.3f} {mass:.4f}")
-    print(short(figures))
-    print(long(figures))
+    for page, mark, table in (
+        ("accuracy.md", SHORT_MARK, short(figures)),
+        ("algorithms/select_and_count.md", LONG_MARK, long(figures)),
+    ):
+        print(table)
+        if args.write:
+            place = DOCS / page
+            place.write_text(tables.filled(place.read_text("utf-8"), mark, table), "utf-8")
 
 
 def measure(figures: Kept, name: str, table: pl.DataFrame, args: argparse.Namespace) -> None:

@@ -6,13 +6,23 @@ import statistics
 from pathlib import Path
 
 import pytest
-from benches import domains, phrases, rests, tables, trees
+from benches import domains, phrases, rests, tables, top_k_unknown, trees
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 #: The page, the mark in it, and the table that the program prints.
 TABLES = {
     "phrases": ("accuracy.md", phrases.MARK, lambda: phrases.markdown(phrases.kept())),
     "trees": ("accuracy.md", trees.MARK, lambda: trees.markdown(trees.kept())),
+    "top-k": (
+        "accuracy.md",
+        top_k_unknown.SHORT_MARK,
+        lambda: top_k_unknown.short(top_k_unknown.kept()),
+    ),
+    "every top-k": (
+        "algorithms/select_and_count.md",
+        top_k_unknown.LONG_MARK,
+        lambda: top_k_unknown.long(top_k_unknown.kept()),
+    ),
     "rests": ("algorithms/counts.md", rests.MARK, lambda: rests.markdown(rests.kept())),
 }
 
