@@ -138,11 +138,11 @@ def markdown(figures: Kept) -> str:
     head = (
         "data",
         "keys",
-        "users, ε = 1",
-        "users, ε = 6",
-        "rows of 30, ε = 1",
-        "rows of 30, ε = 6",
-        "rows of 300, ε = 1",
+        "users, $\\varepsilon=1$",
+        "users, $\\varepsilon=6$",
+        "rows of 30, $\\varepsilon=1$",
+        "rows of 30, $\\varepsilon=6$",
+        "rows of 300, $\\varepsilon=1$",
     )
     return tables.markdown(head, rows)
 
@@ -155,13 +155,12 @@ def lost(figures: Kept, case: tuple[str, ...]) -> float:
 
 def summary(figures: Kept) -> str:
     """How often intervals cover the truth, and what the numbers cost in keys."""
-    hits = {
-        kind: [hit for case in figures.found for hit in figures.values(case, f"{kind}_covers")]
-        for kind in ("users", "rows")
-    }
-    parts = [lost(figures, case) for case in figures.found]
-    told = [f"{kind}: {sum(each):.0f} of {len(each)} intervals cover" for kind, each in hits.items()]
-    return "; ".join([*told, f"keys lost: {min(parts):.2%} to {max(parts):.2%}"])
+    counts = []
+    for kind in ("users", "rows"):
+        hits = [hit for case in figures.found for hit in figures.values(case, f"{kind}_covers")]
+        counts.append(f"{sum(hits):.0f} of {len(hits)} intervals for {kind}")
+    parts = [100 * lost(figures, case) for case in figures.found]
+    return f"{' and '.join(counts)} hold the truth. The numbers cost {min(parts):.1f} to {max(parts):.1f} % of the keys."
 
 
 def main() -> None:

@@ -143,7 +143,7 @@ def long(figures: Kept) -> str:
             cells = ([recall(figures, (data, f"{epsilon:g}", k, name)) for name in SHOWN] for k in KS)
             told = (", ".join(f"{at:.2f}" for at in cell) for cell in cells)
             rows.append([f"`{data}`", f"{epsilon:g}", *told])
-    return tables.markdown(("data", "ε", *(f"k = {k}" for k in KS)), rows)
+    return tables.markdown(("data", "$\\varepsilon$", *(f"$k={k}$" for k in KS)), rows)
 
 
 if __name__ == "__main__":

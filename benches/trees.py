@@ -226,8 +226,11 @@ def found_by(figures: Kept, case: tuple[str, ...], method: str) -> list[float]:
 
 
 def cases(figures: Kept) -> list[tuple[str, ...]]:
-    """Each tree and budget that was measured."""
-    return list(dict.fromkeys(case[:4] for case in figures.found))
+    """Each tree and budget that was measured with every method."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for case in figures.found:
+        found.setdefault(case[:4], set()).add(case[4].partition(",")[0])
+    return [case for case, methods in found.items() if methods >= set(METHODS)]
 
 
 def times(figures: Kept, case: tuple[str, ...]) -> float:
