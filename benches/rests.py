@@ -160,7 +160,8 @@ def summary(figures: Kept) -> str:
         hits = [hit for case in figures.found for hit in figures.values(case, f"{kind}_covers")]
         counts.append(f"{sum(hits):.0f} of {len(hits)} intervals for {kind}")
     parts = [100 * lost(figures, case) for case in figures.found]
-    return f"{' and '.join(counts)} hold the truth. The numbers cost {min(parts):.1f} to {max(parts):.1f} % of the keys."
+    price = f"The numbers cost {min(parts):.1f} to {max(parts):.1f} % of the keys."
+    return f"{' and '.join(counts)} hold the truth. {price}"
 
 
 def main() -> None:
