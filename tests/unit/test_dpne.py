@@ -19,6 +19,13 @@ def test_the_noise_is_that_of_the_exact_condition(epsilon, delta):
     )
 
 
+def test_noise_and_thresholds_are_those_that_the_program_of_its_authors_prints():
+    settings = dpne.Settings(1.765, 4.96e-5)
+    noise = dpne.scales(settings, 3)
+    assert noise == pytest.approx([3.666571881868236] * 3, rel=1e-8)
+    assert dpne.word_threshold(settings, noise[0]) == pytest.approx(19.25080152793053, rel=1e-8)
+
+
 @pytest.mark.parametrize("base", [1.0, 1.4, 2.0])
 def test_the_noises_of_all_lengths_compose_to_the_whole_budget(base):
     noise = dpne.scales(dpne.Settings(1.765, 4.96e-5, base=base), 5)

@@ -75,7 +75,7 @@ def test_intervals_of_the_rest_cover():
     for kind in ("users", "rows"):
         hits = [hit for case in figures.found for hit in figures.values(case, f"{kind}_covers")]
         assert len(hits) >= 300
-        assert sum(hits) / len(hits) >= 0.95, kind
+        assert sum(hits) / len(hits) >= 0.95 - 3 * (0.05 * 0.95 / len(hits)) ** 0.5, kind
 
 
 def test_what_the_page_says_of_intervals_and_keys():
