@@ -1,6 +1,6 @@
 """What a limit from the data costs and gains, against limits that are given as numbers.
 
-    python -m benches.quantile path/to/folder             # measures the table of docs/accuracy.md
+    python -m benches.quantile path/to/folder             # measures the table of docs/algorithms/quantile.md
     python -m benches.quantile path/to/folder --keys 3
 
 All rows have the same guarantee, and `"auto"` chooses the mechanism. For each data set the table has the

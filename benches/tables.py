@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,14 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table whose first column is left-aligned and whose others are right-aligned."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def filled(page: str, mark: str, text: str) -> str:
+    """Put a table after its mark in a page, in place of the table that is there."""
+    page, times = re.subn(rf"({re.escape(mark)}\n\n)(\|.*\n)*", lambda at: at[1] + text, page)
+    if times != 1:
+        raise SystemExit(f"the page must have the mark {mark} once, found {times}")
+    return page
 
 
 def mib(value: float) -> str:
