@@ -56,7 +56,7 @@ def widened(norms: dict, error: int) -> dict:
 
 
 def norms(case, privacy, bound: int, items: int | None = None) -> dict:
-    """The declared norms; of scored rounds that of users of `items` items, or the largest one of all users."""
+    """The declared norms; of scored rounds that of users of `items` items, or the largest one."""
     if case.seen is not Seen.SCORE:
         return case.norms(bound)
     sizes = shipped(case.mechanism, privacy, bound)[0][-1]["publish"]["sizes"]
