@@ -23,9 +23,10 @@ from dpsel.release._wording import quantity
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.auditing._sampling import Sampler
     from dpsel.auditing._scored import Scored
     from dpsel.mechanisms import SelectionMechanism
 
@@ -59,7 +60,7 @@ class Attack:
     privacy: Privacy
     bound: int
     claim: Claim
-    tables: tuple[tuple[Neighbours, float], ...]
+    tables: Sequence[tuple[Neighbours, float]]
     rounds: Scored
 
     def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> LowerBounds:
@@ -67,13 +68,17 @@ class Attack:
 
         Tests pass the keys of all calls.
         """
-        sampler = ScoreSampler(self.mechanism, self.privacy, self.bound, self.rounds, keys)
+        sampler = self.sampler(keys)
         each = alpha / (2 * len(self.tables))
         shown = [self._test(sampler, tables, int(part * rows), each) for tables, part in self.tables]
         first = max(shown, key=lambda found: (found.refutes(self.claim), found.delta, found.epsilon))
         return replace(first, epsilon=max(found.epsilon for found in shown))
 
-    def _test(self, sampler: ScoreSampler, tables: Neighbours, rows: int, alpha: float) -> LowerBounds:
+    def sampler(self, keys: Iterator[bytes] | None) -> Sampler:
+        """Return what draws outcomes on the tables."""
+        return ScoreSampler(self.mechanism, self.privacy, self.bound, self.rounds, keys)
+
+    def _test(self, sampler: Sampler, tables: Neighbours, rows: int, alpha: float) -> LowerBounds:
         """Choose events on a quarter of the rows, and count them on the others."""
         epsilon, delta = self.claim.epsilon, self.claim.delta
         first = sampler.draw(tables, rows // 4)
