@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hashlib import sha256
 from itertools import count
+from random import Random
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpsel.auditing._search import LowerBounds
+    from dpsel.auditing._tree_attacks import TreeAttack
 
 #: The chance that a bound is too large. Keys are fixed, so a test fails always or never.
 ALPHA = 1e-9
@@ -68,16 +71,49 @@ def test_a_user_moves_one_node_by_its_cap_and_no_more() -> None:
     assert found.epsilon >= 0.55 * attack.claim.epsilon
 
 
-def test_lines_that_are_cut_keep_what_stands_above() -> None:
-    """A user of the highest node alone would else decide about the nodes of others below it."""
+def on_cut_lines() -> tuple[TreeAttack, LowerBounds]:
+    """The attack on lines of others that are cut, with a user of the highest node alone."""
     privacy, bound = flat.ALONE, 2
     tables = _cut(scored(dpsel.Steered(), privacy, bound), bound)
     attack = attacks.on_nodes(dpsel.Steered(), privacy, bound, bound + 1)
     assert tables in [each for each, _ in attack.tables]
-    found = attack._test(attack.sampler(keys()), tables, 60_000, ALPHA)
+    return attack, attack._test(attack.sampler(keys()), tables, 80_000, ALPHA)
+
+
+def test_lines_that_are_cut_keep_what_stands_above() -> None:
+    """A user of the highest node alone would else decide about the nodes of others below it."""
+    _, found = on_cut_lines()
     assert found.samples > 1000
     assert found.epsilon < 0.5
     assert found.delta == 0
+
+
+@pytest.mark.long("hundreds of thousands of rows")
+def test_noise_that_is_too_small_by_a_factor_falls(monkeypatch) -> None:
+    """The shipped release of a larger budget."""
+    larger = dpsel.ApproxDP(epsilon=FACTOR * flat.LOOSE.epsilon, delta=FACTOR * flat.LOOSE.delta)
+    attack = attacks.on_nodes(dpsel.Steered(), flat.LOOSE, 10, LEVELS)
+    monkeypatch.setattr(
+        attacks, "select_partitions", lambda users, **options: dpsel.select_partitions(
+            users, **(options | {"privacy": larger})
+        )
+    )  # fmt: skip
+    assert attack.run(400_000, ALPHA, keys()).refutes(attack.claim)
+
+
+def test_nodes_below_one_that_its_user_alone_keeps_are_seen(monkeypatch) -> None:
+    """What comes of lists that are cut without the highest node: half of the time nothing below it stays."""
+    draws = Random(1)
+
+    def select(users, **options):
+        release = dpsel.select_partitions(users, **options)
+        alone = {path for _, held in users for path in held if len(held) == 1 and "/" not in path}
+        given_up = {top for top in alone if draws.random() < 0.5}
+        return SimpleNamespace(items=[row for row in release.items if row[0].split("/")[0] not in given_up])
+
+    monkeypatch.setattr(attacks, "select_partitions", select)
+    attack, found = on_cut_lines()
+    assert found.refutes(attack.claim)
 
 
 def tables_of(privacy: dpsel.ApproxDP, bound: int, levels: int) -> list[TreeNeighbours]:

@@ -33,6 +33,7 @@ SORTED = "tests/conformance/test_select_and_count.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
 ATTACKS = "tests/auditing/test_score_attacks.py"
+TREE_ATTACKS = "tests/auditing/test_tree_attacks.py"
 BUDGET = "tests/unit/test_budget.py"
 PAIRS = "tests/unit/test_pairs.py"
 COST = "tests/unit/test_cost.py"
@@ -733,7 +734,7 @@ MUTANTS = [
         CORE + "bounding/ancestor_order.rs",
         "(placed.first_below, lineage.level(placed.item), placed.priority)",
         "(placed.first_below, u8::MAX - lineage.level(placed.item), placed.priority)",
-        (DESCENT,),
+        (DESCENT, TREE_ATTACKS),
     ),
     Mutant(
         "a node is kept without the one directly above it",
