@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel._tables import Display
+from dpsel.exceptions import SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_items
 from dpsel.release._report import Report
 from dpsel.release._summary import selection_lines, selector, stamp
+from dpsel.release._tree import is_tree, tree_display
 from dpsel.release._wording import counted_column, describe, quantity
 from dpsel.typing import ItemsT
 
@@ -280,11 +282,20 @@ class Release(Contents, Generic[ItemsT]):
         return [made, *selection_lines(self.report), *([] if len(self) else no_items(self.report))]
 
     def __str__(self) -> str:
-        """Three lines for a person, one for counts, and if there are no items what that can mean."""
-        return Display(self._lines()).text()
+        """Three lines for a person, one for counts, and if there are no items what that can mean.
+
+        The nodes of a tree follow as an indented tree.
+        """
+        return (self._display() if is_tree(self.report) else Display(self._lines())).text()
 
     def _display(self) -> Display:
-        return self._table.display(self._lines())
+        if not is_tree(self.report):
+            return self._table.display(self._lines())
+        try:
+            return tree_display(self._lines(), self.report, self._numbers())
+        except SchemaError:
+            # Nanoseconds, which no type of Python holds: the table says so.
+            return self._table.display(self._lines())
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""
