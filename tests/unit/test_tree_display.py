@@ -1,4 +1,4 @@
-"""A released tree as people see it: indented, the largest first among siblings, cut with a line about the rest."""
+"""A released tree as people see it: indented, the largest first among siblings, and cut with a line."""
 
 from __future__ import annotations
 
