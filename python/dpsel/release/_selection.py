@@ -184,6 +184,42 @@ class Release(Contents, Generic[ItemsT]):
 
         return coverage_of(self.report)
 
+    def with_rest(self, *, label: str = "(rest)") -> ItemTable:
+        """Return the keys with their numbers, and a last row for everything else, from published numbers.
+
+        Of users the row has those who hold an item that is not in the list; of rows those outside of it. A
+        user who holds several keys is in several rows, so numbers of users add up to more than all users.
+        Of rows, a user counts for at most ``max_rows_per_user`` in the rest, but for ``max_rows_per_item`` in
+        each key.
+
+        Args:
+            label: The key of the row, in columns of texts, of trees in the first one; others have nulls.
+
+        Returns:
+            An [`ItemTable`][dpsel.release.ItemTable] with one column more, ``is_rest``, which is true in the
+            last row alone, and without weights.
+
+        Raises:
+            InvalidParameterError: If the release lacks ``counts=`` or ``rest=``, the rows of the rest were
+                not counted, or a released key is the label.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, "tea") for user in range(900)] + [(user, f"own {user}") for user in range(300)]
+            >>> release = dpsel.select_partitions(
+            ...     rows,
+            ...     privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+            ...     max_items_per_user=2,
+            ...     counts=0.2,
+            ...     rest=0.1,
+            ... )
+            >>> [(key, is_rest) for key, _, is_rest in release.with_rest()]
+            [('tea', False), ('(rest)', True)]
+        """
+        from dpsel.release._rest_row import with_rest_row
+
+        return with_rest_row(self.report, self._table, label)
+
     def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
         """Return by how much the column ``users`` or ``rows`` may be off.
 
