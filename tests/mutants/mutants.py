@@ -2145,8 +2145,8 @@ MUTANTS = [
     Mutant(
         "an item that is markup in a notebook",
         "python/dpsel/_tables.py",
-        "{html.escape(one_line(cell))}",
-        "{one_line(cell)}",
+        "html.escape(one_line(text))",
+        "one_line(text)",
         ("tests/unit/test_displays.py",),
     ),
     Mutant(
@@ -2166,7 +2166,7 @@ MUTANTS = [
     Mutant(
         "labels of a plot that touch in axes that were given",
         "python/dpsel/release/_plot.py",
-        "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
+        "size = min(_FONT, high / max(1, len(labels)) / _SPACE)",
         "size = _FONT",
         ("tests/unit/test_card.py",),
     ),
