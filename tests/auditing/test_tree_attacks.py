@@ -118,9 +118,10 @@ def test_nodes_below_one_that_its_user_alone_keeps_are_seen(monkeypatch) -> None
 
 def tables_of(privacy: dpsel.ApproxDP, bound: int, levels: int) -> list[TreeNeighbours]:
     rounds = scored(dpsel.Steered(), privacy, bound)
-    found = [*of_users(rounds, bound, levels, privacy.epsilon)]
+    claim = Claim(privacy.epsilon, privacy.delta)
+    found = [*of_users(rounds, bound, levels, claim)]
     if bound > levels:
-        found += of_one_node(rounds, bound, levels, privacy.epsilon)
+        found += of_one_node(rounds, bound, levels, claim)
     return [tables for tables, _ in found]
 
 

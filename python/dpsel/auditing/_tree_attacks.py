@@ -106,7 +106,7 @@ def on_nodes(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int, level
     """Return the attack on the claim itself."""
     rounds = scored(mechanism, privacy, bound)
     claim = Claim(privacy.epsilon, privacy.delta)
-    tables = of_users(rounds, item_bound(mechanism, bound), levels, privacy.epsilon)
+    tables = of_users(rounds, item_bound(mechanism, bound), levels, claim)
     return TreeAttack(mechanism, privacy, bound, claim, tables, rounds)
 
 
@@ -124,7 +124,7 @@ def on_one_node(
     if size.cap >= size.norm or kept <= levels:
         return None
     claim = Claim(gaussian_epsilon(size.cap / rounds.sigma, privacy.delta), privacy.delta)
-    tables = of_one_node(rounds, kept, levels, claim.epsilon)
+    tables = of_one_node(rounds, kept, levels, claim)
     return TreeAttack(mechanism, privacy, bound, claim, tables, rounds)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpsel.auditing._scored import Scored
+    from dpsel.auditing._search import Claim
 
 __all__ = ["SEPARATOR", "TreeNeighbours", "of_one_node", "of_users"]
 
@@ -70,7 +71,7 @@ class TreeNeighbours(Neighbours):
 
 
 def of_users(
-    rounds: Scored, bound: int, levels: int, epsilon: float
+    rounds: Scored, bound: int, levels: int, claim: Claim
 ) -> tuple[tuple[TreeNeighbours, float], ...]:
     """Return tables in which a user moves shared nodes or has nodes of nobody else, and their parts of rows.
 
@@ -78,12 +79,12 @@ def of_users(
         rounds: Those of the releases.
         bound: The most nodes that a user keeps.
         levels: Of the trees.
-        epsilon: What is claimed.
+        claim: About the releases.
     """
     high = min(levels, bound)
     weighted = [
         (_below_stem(0, high), 2.0),
-        *((_below_stem(users, high), 4.0) for users in _apart(rounds, high, rounds.size(high).cap, epsilon)),
+        *((_below_stem(users, high), 4.0) for users in _apart(rounds, high, rounds.size(high).cap, claim)),
         (_alone(bound, levels, f"{quantity(bound, 'node')} of nobody else, in lines"), 2.0),
         (_alone(levels, levels, "a line of nobody else in 9 rows", rows=9), 0.3),
         (_alone(4 * bound, levels, "more nodes of nobody else than the limit, in lines"), 0.3),
@@ -97,14 +98,14 @@ def of_users(
 
 
 def of_one_node(
-    rounds: Scored, bound: int, levels: int, epsilon: float
+    rounds: Scored, bound: int, levels: int, claim: Claim
 ) -> tuple[tuple[TreeNeighbours, float], ...]:
     """Return tables in which a user of as many nodes as it keeps spends as much as it may on one.
 
     The other nodes of the user need no weight. They are the same in all copies, as are those above the one.
     """
     found = []
-    for users in _apart(rounds, levels, rounds.size(bound).cap, epsilon):
+    for users in _apart(rounds, levels, rounds.size(bound).cap, claim):
         name = (
             f"a node of {quantity(users, 'other')} below {quantity(levels - 1, 'node')} in demand, "
             f"and a user of {quantity(bound, 'node')}"
@@ -116,7 +117,7 @@ def of_one_node(
     return tuple((tables, 1 / len(found)) for tables in found)
 
 
-def _apart(rounds: Scored, high: int, moved: float, epsilon: float) -> list[int]:
+def _apart(rounds: Scored, high: int, moved: float, claim: Claim) -> list[int]:
     """Return the numbers of users of a node at which one more makes most of a release, and of none.
 
     The score is taken as a normal number, to which each user adds its weight. What is above the node gets
@@ -131,14 +132,18 @@ def _apart(rounds: Scored, high: int, moved: float, epsilon: float) -> list[int]
 
     def there(users: int) -> float:
         without, with_user = chances(users)
-        return with_user - math.exp(epsilon) * without
+        return _needed_epsilon(with_user, without, claim.delta)
 
     def back(users: int) -> float:
         without, with_user = chances(users)
-        return (1 - without) - math.exp(epsilon) * (1 - with_user)
+        return _needed_epsilon(1 - without, 1 - with_user, claim.delta)
 
     tried = range(1, 2 + math.ceil((rounds.threshold + _REACH * rounds.sigma) / each))
     return sorted({max(tried, key=there), max(tried, key=back)})
+
+
+def _needed_epsilon(likely: float, rare: float, delta: float) -> float:
+    return math.log((likely - delta) / rare) if likely > delta and rare > 0 else -math.inf
 
 
 def _below_stem(users: int, high: int) -> TreeNeighbours:
