@@ -184,9 +184,13 @@ def html_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """Return a table for a page or a notebook, which scrolls by itself where it is too wide."""
     import html
 
+    def shown(cell: str) -> str:
+        text = cell.lstrip(" ")
+        # Spaces at the start, which indent, are not shown otherwise.
+        return "\u00a0" * (len(cell) - len(text)) + html.escape(one_line(text))
+
     def line(cells: Sequence[str], tag: str) -> str:
-        shown = (f"<{tag}>{html.escape(one_line(cell))}</{tag}>" for cell in cells)
-        return f"<tr>{''.join(shown)}</tr>"
+        return f"<tr>{''.join(f'<{tag}>{shown(cell)}</{tag}>' for cell in cells)}</tr>"
 
     rows = f"{line(head, 'th')}{''.join(line(row, 'td') for row in body)}"
     # Words stay whole, and the attribute gives way to the style of a notebook.

@@ -7,20 +7,21 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
-from dpsel._arguments import type_name, with_article
+from dpsel._arguments import elements, type_name, with_article
 from dpsel._ingest._libraries import library_of
 from dpsel._optional import optional
 from dpsel._request import columns_of
 from dpsel._tables import SHOWN_ROWS, Display, Displayed, cell, one_line
 from dpsel.exceptions import InvalidParameterError, SchemaError
 from dpsel.quoting import quoted
+from dpsel.release._wording import counted_column
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dpsel.accounting import Privacy
+    from dpsel.accounting import Counts, Privacy
     from dpsel.mechanisms import SelectionMechanism
     from dpsel.release import Release, Report
     from dpsel.typing import Progress
@@ -51,14 +52,19 @@ class Domains(Displayed):
         );
     """
 
-    __slots__ = ("_arrays", "_users", "report")
+    __slots__ = ("_arrays", "_users", "counts", "report")
 
     report: Report
     """What was enforced, for all columns together."""
 
-    def __init__(self, arrays: dict[str, Any], report: Report, *, users: bool) -> None:
-        """Keep an array of pyarrow for each column, and whether a column told the users."""
-        self._arrays, self.report, self._users = arrays, report, users
+    counts: dict[str, list[int]] | None
+    """The noisy numbers of the values of each column, in their order; ``None`` unless ``counts=`` asked."""
+
+    def __init__(
+        self, arrays: dict[str, Any], report: Report, counts: dict[str, list[int]] | None, *, users: bool
+    ) -> None:
+        """Keep an array of pyarrow for each column, numbers, and whether a column told the users."""
+        self._arrays, self.report, self.counts, self._users = arrays, report, counts, users
 
     @property
     def columns(self) -> list[str]:
@@ -138,6 +144,8 @@ def domains(
     user: str | None = None,
     max_items_per_user: int | None = None,
     mechanism: SelectionMechanism | str = "steered",
+    counts: float | Counts | None = None,
+    public_values: Mapping[str, Iterable[Any]] | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     scratch: str | os.PathLike[str] | None = "auto",
@@ -158,6 +166,10 @@ def domains(
         max_items_per_user: The most values that a user contributes, in all columns together; by default the
             number of columns. Give a larger one if users have several rows.
         mechanism: How to select, as in [`select_partitions`][dpsel.select_partitions].
+        counts: Also return noisy numbers of users, or rows, for this share of the budget, as
+            [`select_partitions`][dpsel.select_partitions] does; they are in ``counts``.
+        public_values: Values that are known already, by column, such as ``{"sex": ["f", "m"]}``. They come
+            out in any case and take nothing of the budget or the limit.
         threads: The most threads to use.
         memory_limit: The most bytes to use beside the table, such as ``"4GiB"``.
         scratch: Where rows beyond that go on, as in [`select_partitions`][dpsel.select_partitions].
@@ -169,8 +181,10 @@ def domains(
         The values by column.
 
     Raises:
-        InvalidParameterError: If no column is named, or the column of the user is among them.
-        SchemaError: If a column is missing, or has floating-point numbers or another type without domains.
+        InvalidParameterError: If no column is named, the column of the user is among them, or
+            ``public_values`` names another one.
+        SchemaError: If a column is missing, or has floating-point numbers or another type without domains, or
+            public values of another type.
         ImportError: If pyarrow is not installed.
 
     Examples:
@@ -182,10 +196,20 @@ def domains(
         ... )
         >>> found["code"], found
         (['1', '2'], <dpsel.Domains: city: 2, code: 2; each row is a user>)
+        >>> found = dpsel.domains(
+        ...     table,
+        ...     columns=["city", "code"],
+        ...     privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
+        ...     counts=0.3,
+        ...     public_values={"city": ["Rome"]},
+        ... )
+        >>> found["city"], len(found.counts["city"])
+        (['Lima', 'Oslo', 'Rome'], 3)
     """
     names = _checked_names(columns, user)
     table = _arrow(data, [*names, *([] if user is None else [user])])
     kinds = {name: _kind(name, table.schema.field(name).type) for name in names}
+    known = None if public_values is None else _public_pairs(public_values, kinds)
     release = select_partitions(
         _pairs(table, names, user),
         user=_EACH_ROW if user is None else user,
@@ -193,6 +217,8 @@ def domains(
         privacy=privacy,
         max_items_per_user=len(names) if max_items_per_user is None else max_items_per_user,
         mechanism=mechanism,
+        counts=counts,
+        public_items=known,
         threads=threads,
         memory_limit=memory_limit,
         scratch=scratch,
@@ -200,7 +226,8 @@ def domains(
         progress=progress,
         insecure_test_key=insecure_test_key,
     )
-    return Domains(_typed(release, kinds), release.report, users=user is not None)
+    arrays, numbers = _typed(release, kinds)
+    return Domains(arrays, release.report, numbers, users=user is not None)
 
 
 def _checked_names(columns: Sequence[str], user: str | None) -> list[str]:
@@ -317,20 +344,72 @@ def _as_text(array: Any) -> Any:
     return plain.cast(pa.large_string())
 
 
-def _typed(release: Release[Any], kinds: dict[str, Any]) -> dict[str, Any]:
-    """Return the released texts of each column as its type, sorted."""
+def _public_pairs(values: Mapping[str, Iterable[Any]], kinds: dict[str, Any]) -> list[tuple[int, str]]:
+    """Return public values as items, which are pairs of a number of a column and a text."""
+    if not hasattr(values, "items"):
+        raise InvalidParameterError(
+            f"public_values must have values by column, got {type_name(values)}; give a dict of lists"
+        )
+    places = {name: place for place, name in enumerate(kinds)}
+    if others := [name for name in values if name not in places]:
+        raise InvalidParameterError(
+            f"public_values names {quoted(str(others[0]))}, which is none of columns=; leave it out"
+        )
+    return [
+        (places[name], text)
+        for name, listed in values.items()
+        for text in _public_texts(name, listed, kinds[name])
+    ]
+
+
+def _public_texts(name: str, listed: Any, kind: Any) -> list[str]:
+    """Return values as the texts of items; nothing is made of another type, such as 1 of True or of 1.0."""
     import pyarrow as pa
 
-    texts: list[list[str]] = [[] for _ in kinds]
-    for number, text in release.to_pylist():
-        texts[number].append(text)
-    made = (
-        pa.array(found, pa.large_string()).cast(kind)
-        for found, kind in zip(texts, kinds.values(), strict=True)
-    )
-    return {
-        name: pa.array(sorted(array.to_pylist()), array.type) for name, array in zip(kinds, made, strict=True)
-    }
+    if isinstance(listed, str | bytes):
+        raise InvalidParameterError(
+            "public_values must have a list for each column, got one text; use a list"
+        )
+    values = [
+        value.item() if hasattr(value, "item") else value for value in elements("public_values", listed)
+    ]
+    try:
+        array = pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        array = None
+    if array is None or list(map(_typed_value, array.to_pylist())) != list(map(_typed_value, values)):
+        raise SchemaError(
+            f"public_values of column {quoted(name)} must be of its type {kind}; convert the others"
+        )
+    if array.null_count:
+        raise InvalidParameterError("public_values must have no missing value, got one; leave it out")
+    texts: list[str] = _as_text(array).to_pylist()
+    return texts
+
+
+def _typed_value(value: Any) -> tuple[type, Any]:
+    return type(value), value
+
+
+def _typed(
+    release: Release[Any], kinds: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, list[int]] | None]:
+    """Return the released texts of each column as its type, sorted, and their numbers if there are any."""
+    import pyarrow as pa
+
+    table, number = release.to_table(), counted_column(release.report["request"])
+    places, texts = (table.column(name) for name in table.columns[:2])
+    numbers = table.column(number) if number else [0] * len(table)
+    arrays, counts = {}, {}
+    for at, (name, kind) in enumerate(kinds.items()):
+        found = [
+            (text, count) for place, text, count in zip(places, texts, numbers, strict=True) if place == at
+        ]
+        values = pa.array([text for text, _ in found], pa.large_string()).cast(kind).to_pylist()
+        pairs = sorted(zip(values, (count for _, count in found), strict=True), key=lambda pair: pair[0])
+        arrays[name] = pa.array([value for value, _ in pairs], kind)
+        counts[name] = [count for _, count in pairs]
+    return arrays, counts if number else None
 
 
 def _snowflake(values: list[Any]) -> str | None:

@@ -35,6 +35,7 @@ PRINTING = {
     "compare": COMPARE,
     "check": ["check", "report.json"],
     "top": ["top", "items.csv", "--report", "report.json", "-k", "1"],
+    "rest": ["rest", "items.csv", "--report", "report.json"],
     "ledger": ["ledger", "new.jsonl", *TOTAL],
     "audit": AUDIT,
     "series": WEEK,
@@ -50,6 +51,7 @@ TO_FILES = {
     "filter": ["filter", "items.csv", "rows.csv", "-o", "out.csv", "--report", "report.json"],
     "ledger": ["ledger", "new.jsonl", *TOTAL, "--html", "out.html"],
     "top": ["top", "items.csv", "--report", "report.json", "-k", "1", "-o", "out.csv"],
+    "rest": ["rest", "items.csv", "--report", "report.json", "-o", "out.csv"],
     "domains": ["domains", "rows.csv", "--columns", "item", *TOTAL, "-o", "out.json"],
     "audit": [*AUDIT, "--report", "out.json"],
     "series": [*WEEK, "-o", "out.csv"],
@@ -71,6 +73,7 @@ def made(tmp_path_factory):
         privacy=dpsel.ApproxDP(epsilon=1.0, delta=1e-6),
         max_items_per_user=1,
         counts=0.3,
+        rest=0.1,
     )
     release.items.write(folder / "items.csv")
     release.report.save(folder / "report.json")

@@ -275,3 +275,37 @@ def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
     first, second = dpsel_run(*paid, "--threads", "1"), dpsel_run(*paid)
     assert (first.code, second.code) == (0, 2), second.err
     assert "exceed" in second.err
+
+
+def test_rest_adds_a_row_to_the_keys(dpsel_run, folder):
+    made = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *TO_FILES, *COUNTED, "--rest", "0.1")
+    assert made.code == 0, made.err
+    head, *keys = lines(folder / "items.csv")
+    run = dpsel_run("rest", "items.csv", "--label", "other")
+    assert (run.code, run.err) == (0, "")
+    first, *rows, last = run.out.splitlines()
+    assert first == f"{head},is_rest"
+    assert rows == [f"{key},false" for key in keys]
+    assert last.startswith("other,")
+    assert last.endswith(",true")
+    run = dpsel_run("rest", "items.csv", "-o", "table.ndjson", "--report", "items.json")
+    assert (run.code, run.out, run.err) == (0, "", "")
+    assert json.loads(lines(folder / "table.ndjson")[-1])["is_rest"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("items.csv",), 2, "has no numbers of users or rows"),
+        (("none.csv",), 3, "cannot read"),
+        (("items.csv", "-o", "items.csv"), 2, "would overwrite the file of ITEMS"),
+        (("items.csv", "-o", "rest.xyz"), 2, "ends in one of"),
+    ],
+)
+@pytest.mark.usefixtures("rows", "items")
+def test_rest_refuses_and_leaves_nothing(dpsel_run, folder, arguments, code, text):
+    before = names(folder)
+    run = dpsel_run("rest", *arguments)
+    assert run.code == code
+    assert text in run.err
+    assert names(folder) == before

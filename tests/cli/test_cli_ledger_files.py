@@ -36,7 +36,7 @@ def _outputs():
         for param in command.params:
             is_path = isinstance(param.type, click.Path) or param.metavar in {"FILE", "PAGE"}
             name = param.name
-            if called in {"check", "card"} or (called in {"filter", "top"} and name == "report"):
+            if called in {"check", "card"} or (called in {"filter", "top", "rest"} and name == "report"):
                 continue  # They read reports.
             if is_path:
                 assert name in WRITE | READ, f"does {called} write {name}?"
@@ -54,7 +54,7 @@ def rows(tmp_path):
 def _released(rows):
     privacy = dpsel.ApproxDP(epsilon=1.0, delta=1e-6)
     return dpsel.select_partitions(
-        rows, user="user", item="item", privacy=privacy, max_items_per_user=1, counts=0.3
+        rows, user="user", item="item", privacy=privacy, max_items_per_user=1, counts=0.3, rest=0.1
     )
 
 
@@ -121,11 +121,12 @@ def test_no_command_writes_over_a_ledger(dpsel_run, tmp_path, rows, command, opt
     dpsel.Ledger(ledger, dpsel.PureDP(epsilon=1.0)).spend(dpsel.PureDP(epsilon=0.25))
     NAMES[name](ledger, place)
     before = ledger.read_bytes()
-    if command in {"filter", "top"}:
+    if command in {"filter", "top", "rest"}:
         release = _released(rows)
         release.write(tmp_path / "items.csv")
         release.report.save(tmp_path / "items.json")
-        arguments = [tmp_path / "items.csv", *([rows] if command == "filter" else ["-k", "1"])]
+        more = {"filter": [rows], "top": ["-k", "1"], "rest": []}[command]
+        arguments = [tmp_path / "items.csv", *more]
     else:
         arguments = _arguments(command, rows, place)
     done = dpsel_run(*command.split(), *map(str, arguments), *([flag, str(place)] if flag else []))

@@ -33,6 +33,7 @@ SORTED = "tests/conformance/test_select_and_count.py"
 FREQUENCY = "tests/statistical/test_release_frequency.py"
 EXACT = "tests/auditing/test_exact_laws.py"
 ATTACKS = "tests/auditing/test_score_attacks.py"
+TREE_ATTACKS = "tests/auditing/test_tree_attacks.py"
 BUDGET = "tests/unit/test_budget.py"
 PAIRS = "tests/unit/test_pairs.py"
 COST = "tests/unit/test_cost.py"
@@ -740,7 +741,7 @@ MUTANTS = [
         CORE + "bounding/ancestor_order.rs",
         "(placed.first_below, lineage.level(placed.item), placed.priority)",
         "(placed.first_below, u8::MAX - lineage.level(placed.item), placed.priority)",
-        (DESCENT,),
+        (DESCENT, TREE_ATTACKS),
     ),
     Mutant(
         "a node is kept without the one directly above it",
@@ -762,6 +763,34 @@ MUTANTS = [
         "Above::Shared(slot) => shared.allowed(slot as usize),",
         "Above::Shared(_) => FULL_IMPORTANCE,",
         (DESCENT,),
+    ),
+    Mutant(
+        "an item of one user is shared on the disk because another item has its hash",
+        IN_ENGINES + "disk/rounds/scored.rs",
+        "                    found[at] = RARE;\n",
+        "",
+        ("cargo:whatever_its_hash",),
+    ),
+    Mutant(
+        "an item of one user is shared on Spark because another item has its hash",
+        IN_ENGINES + "exchange/blocks/block_users.rs",
+        "above.iter().all(|above| self.slot(*above, items, known).is_some())",
+        "above.iter().all(|above| self.slot(*above, items, known).is_some() || *above < place)",
+        ("cargo:whatever_its_hash",),
+    ),
+    Mutant(
+        "the row of everything else is not marked",
+        "python/dpsel/release/_rest_row.py",
+        "marks = [*[False] * len(table), True]",
+        "marks = [False] * (len(table) + 1)",
+        ("tests/unit/test_rest_row.py",),
+    ),
+    Mutant(
+        "a released key may be the label of everything else",
+        "python/dpsel/release/_rest_row.py",
+        "if any(all(part == label for part in key) for key in zip(*texts, strict=True)):",
+        "if any(all(part == label for part in key) for key in zip(*texts[1:], strict=True)):",
+        ("tests/unit/test_rest_row.py",),
     ),
     Mutant(
         "the released tree has holes",
@@ -2116,8 +2145,8 @@ MUTANTS = [
     Mutant(
         "an item that is markup in a notebook",
         "python/dpsel/_tables.py",
-        "{html.escape(one_line(cell))}",
-        "{one_line(cell)}",
+        "html.escape(one_line(text))",
+        "one_line(text)",
         ("tests/unit/test_displays.py",),
     ),
     Mutant(
@@ -2137,7 +2166,7 @@ MUTANTS = [
     Mutant(
         "labels of a plot that touch in axes that were given",
         "python/dpsel/release/_plot.py",
-        "size = min(_FONT, high / max(1, len(items)) / _SPACE)",
+        "size = min(_FONT, high / max(1, len(labels)) / _SPACE)",
         "size = _FONT",
         ("tests/unit/test_card.py",),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -149,3 +150,77 @@ def test_bad_input_is_refused_and_costs_nothing(arguments, error, text):
         found(**{"privacy": budget.spend(PRIVACY, "domains")} | arguments)
     assert text in str(info.value)
     assert "secret" not in str(info.value)
+
+
+def counted(**options):
+    people = {"job": ["cook", "nurse", "nurse"] * 500, "age": [40, 30, 30] * 500}
+    made = {"privacy": PRIVACY, "counts": dpsel.Counts(share=0.5, max_counted_items=2)}
+    return dpsel.domains(pa.table(people), columns=["job", "age"], **(made | options))
+
+
+def test_values_have_their_noisy_numbers_in_their_order():
+    found = counted()
+    assert (found["job"], found["age"]) == (["cook", "nurse"], [30, 40])
+    for numbers, true in ((found.counts["job"], [500, 1000]), (found.counts["age"], [1000, 500])):
+        assert all(abs(number - users) < 100 for number, users in zip(numbers, true, strict=True))
+    assert found.report.counts["max_counted_items"] == 2
+    assert counted(counts=None).counts is None
+
+
+def test_integers_with_numbers_are_sorted_as_integers():
+    ages = pa.table({"age": [9] * 900 + [10] * 400})
+    options = {"counts": dpsel.Counts(share=0.5, max_counted_items=1), "privacy": PRIVACY}
+    found = dpsel.domains(ages, columns=["age"], **options)
+    assert found["age"] == [9, 10]
+    assert found.counts["age"][0] > found.counts["age"][1]
+
+
+def test_public_values_come_out_with_their_type_and_numbers():
+    found = counted(public_values={"age": [7, 30], "job": []})
+    assert found["age"] == [7, 30, 40]
+    assert abs(found.counts["age"][0]) < 100
+    assert "public_items" in found.report["request"]
+    day = dt.date(2026, 1, 2)
+    table = pa.table({"day": [day] * 900, "is": [True] * 900})
+    known = {"day": [dt.date(2025, 1, 1)], "is": np.array([False])}
+    found = dpsel.domains(table, columns=["day", "is"], privacy=PRIVACY, public_values=known)
+    assert (found["day"], found["is"]) == ([dt.date(2025, 1, 1), day], [False, True])
+
+
+def test_public_values_take_nothing_of_the_limit():
+    rows = {"user": [user for user in range(900) for _ in range(2)], "x": ["known", "new"] * 900}
+    options = {"user": "user", "columns": ["x"], "privacy": PRIVACY, "max_items_per_user": 1}
+    keys = [bytes([number] * 32) for number in range(4)]
+    known = [
+        dpsel.domains(pa.table(rows), insecure_test_key=key, public_values={"x": ["known"]}, **options)
+        for key in keys
+    ]
+    assert all(found["x"] == ["known", "new"] for found in known)
+
+
+@pytest.mark.parametrize(
+    ("known", "error", "text"),
+    [
+        ({"city": ["x"]}, InvalidParameterError, "'city', which is none of columns="),
+        ({"age": ["SECRET"]}, SchemaError, "'age' must be of its type int64"),
+        ({"age": [1.0]}, SchemaError, "'age' must be of its type int64"),
+        ({"age": [True]}, SchemaError, "'age' must be of its type int64"),
+        ({"age": [1 << 70]}, SchemaError, "'age' must be of its type int64"),
+        ({"job": [1]}, SchemaError, "'job' must be of its type string"),
+        ({"job": [None]}, InvalidParameterError, "no missing value"),
+        ({"job": "SECRET"}, InvalidParameterError, "a list for each column, got one text"),
+        ({"job": 5}, InvalidParameterError, "public_values must be a list, got int"),
+        (["SECRET"], InvalidParameterError, "values by column, got list"),
+    ],
+)
+def test_bad_public_values_are_refused_and_cost_nothing(known, error, text):
+    budget = dpsel.Budget(PRIVACY)
+    with pytest.raises(error, match=text) as raised:
+        counted(privacy=budget.on_use(PRIVACY, "domains"), public_values=known)
+    assert "SECRET" not in str(raised.value)
+    assert not budget.spent
+
+
+def test_bad_counts_are_refused_as_in_a_selection():
+    with pytest.raises(InvalidParameterError, match="share"):
+        counted(counts=1.5)

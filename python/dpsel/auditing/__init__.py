@@ -35,6 +35,7 @@ def audit(
     *mechanisms: SelectionMechanism | TopKMechanism | str,
     privacy: Privacy | None = None,
     max_items_per_user: int | None = None,
+    levels: int | None = None,
     effort: Literal["quick", "thorough"] = "quick",
     false_alarm: float = FALSE_ALARM,
     progress: Callable[[str], None] | None = None,
@@ -52,6 +53,8 @@ def audit(
         privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
             which samples can see, for the others.
         max_items_per_user: The limit; by default one that fits. ``OneItem`` always has the limit 1.
+        levels: Audit releases of trees of so many levels, 2 to 32, which ``steered`` releases by [lines of
+            descent](https://dpsel.github.io/dpsel/algorithms/descent/). Events are sets of nodes.
         effort: ``"quick"`` takes a second or two for each mechanism, ``"thorough"`` some minutes.
         false_alarm: The chance that this report calls a true claim refuted.
         progress: Called with the name of each mechanism before it is audited.
@@ -76,6 +79,7 @@ def audit(
         mechanisms,
         privacy=privacy,
         max_items_per_user=max_items_per_user,
+        levels=levels,
         effort=effort,
         false_alarm=false_alarm,
         progress=progress,

@@ -22,6 +22,7 @@ from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Effort, falsify
 from dpsel.auditing._top_k_run import audit_top_k
+from dpsel.auditing._tree_attacks import audit_trees, cases_of_trees, checked_levels
 from dpsel.auditing._verdicts import claim_of, exact, sampled
 from dpsel.exceptions import InvalidParameterError
 from dpsel.mechanisms import MatchingOr
@@ -61,6 +62,7 @@ def run(
     *,
     privacy: Any,
     max_items_per_user: int | None,
+    levels: Any,
     effort: str,
     false_alarm: float,
     progress: Callable[[str], None] | None,
@@ -69,13 +71,18 @@ def run(
     kinds = _kinds(effort)
     alpha = checked_chance(false_alarm)
     bound = None if max_items_per_user is None else at_least_one("max_items_per_user", max_items_per_user)
-    claimed = None if privacy is None else _testable(privacy)
+    claimed, high = None if privacy is None else _testable(privacy), checked_levels(levels)
     cases = _cases.cases_named(chosen) if chosen else _cases.with_guarantee(claimed)
+    if high is not None:
+        cases = cases_of_trees(cases, named=bool(chosen))
     found: list[Finding] = []
     for case in cases:
         if progress:
             progress(case.name)
         part = alpha / len(cases)
+        if high is not None:
+            found += audit_trees(case, claimed, bound, high, kinds["scores"].test, part)
+            continue
         if case.is_look:
             found.append(audit_look(case.mechanism, case.name, _of_look(claimed), kinds["draws"], part))
             continue

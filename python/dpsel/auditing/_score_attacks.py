@@ -23,9 +23,10 @@ from dpsel.release._wording import quantity
 from dpsel.selection import select_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.auditing._sampling import Sampler
     from dpsel.auditing._scored import Scored
     from dpsel.mechanisms import SelectionMechanism
 
@@ -59,7 +60,7 @@ class Attack:
     privacy: Privacy
     bound: int
     claim: Claim
-    tables: tuple[tuple[Neighbours, float], ...]
+    tables: Sequence[tuple[Neighbours, float]]
     rounds: Scored
 
     def run(self, rows: int, alpha: float, keys: Iterator[bytes] | None = None) -> LowerBounds:
@@ -67,13 +68,17 @@ class Attack:
 
         Tests pass the keys of all calls.
         """
-        sampler = ScoreSampler(self.mechanism, self.privacy, self.bound, self.rounds, keys)
+        sampler = self.sampler(keys)
         each = alpha / (2 * len(self.tables))
         shown = [self._test(sampler, tables, int(part * rows), each) for tables, part in self.tables]
         first = max(shown, key=lambda found: (found.refutes(self.claim), found.delta, found.epsilon))
         return replace(first, epsilon=max(found.epsilon for found in shown))
 
-    def _test(self, sampler: ScoreSampler, tables: Neighbours, rows: int, alpha: float) -> LowerBounds:
+    def sampler(self, keys: Iterator[bytes] | None) -> Sampler:
+        """Return what draws outcomes on the tables."""
+        return ScoreSampler(self.mechanism, self.privacy, self.bound, self.rounds, keys)
+
+    def _test(self, sampler: Sampler, tables: Neighbours, rows: int, alpha: float) -> LowerBounds:
         """Choose events on a quarter of the rows, and count them on the others."""
         epsilon, delta = self.claim.epsilon, self.claim.delta
         first = sampler.draw(tables, rows // 4)
@@ -115,7 +120,9 @@ def on_one_item(mechanism: SelectionMechanism, privacy: ApproxDP, bound: int) ->
     if size.cap >= size.norm:
         return None
     claim = Claim(gaussian_epsilon(size.cap / rounds.sigma, privacy.delta), privacy.delta)
-    return Attack(mechanism, privacy, bound, claim, ((_of_one_item(rounds, kept), 1.0),), rounds)
+    return Attack(
+        mechanism, privacy, bound, claim, ((_of_one_item(rounds, kept, claim.epsilon), 1.0),), rounds
+    )
 
 
 def _of_users(rounds: Scored, bound: int) -> tuple[tuple[Neighbours, float], ...]:
@@ -138,7 +145,7 @@ def _shared(level: int, number: int) -> Neighbours:
     )
 
 
-def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
+def _of_one_item(rounds: Scored, bound: int, epsilon: float) -> Neighbours:
     """Return tables in which a user of many items spends as much as it may on one.
 
     All other items of the user are in such demand that they need no weight. They are the same in all copies,
@@ -146,7 +153,10 @@ def _of_one_item(rounds: Scored, bound: int) -> Neighbours:
     the cap at most if the claim holds. So the numbers of events are no further apart than those of
     independent copies of a score that is moved by the cap, for which the bounds hold.
     """
-    fewest = max(1, math.ceil(rounds.threshold / rounds.size(1).cap) - 2)
+    moved = rounds.size(bound).cap
+    # Where the laws of the score with and without the user are e^epsilon apart, it must be published.
+    apart = rounds.sigma**2 * epsilon / moved + moved / 2
+    fewest = max(1, math.ceil((rounds.threshold - apart) / rounds.size(1).cap))
     name = f"the score of an item of {quantity(fewest, 'other')}, and a user of {quantity(bound, 'item')}"
     return Neighbours(name, ((fewest, (0,)),), (0,), common=bound - 1)
 

@@ -84,6 +84,9 @@ class _Subject(MechanismType):
     "--max-items-per-user", type=WholeRange(min=1), metavar="N", help="Items of each user that count."
 )
 @click.option(
+    "--levels", type=WholeRange(min=2, max=32), metavar="N", help="Audit `steered` on trees of N levels."
+)
+@click.option(
     "--callable",
     "target",
     metavar="MODULE:FUNCTION",
@@ -177,10 +180,14 @@ def _run(mechanisms: list[Any], privacy: Privacy | None, options: dict[str, Any]
             privacy=privacy,
             effort=effort,
             max_items_per_user=limit,
+            levels=options["levels"],
             progress=_progress("auditing {} ..."),
         )
     if mechanisms:
         message = "give either mechanisms or --callable"
+        raise click.UsageError(message)
+    if options["levels"] is not None:
+        message = "--levels is for mechanisms; leave it out with --callable"
         raise click.UsageError(message)
     if privacy is None or limit is None:
         message = "--callable needs what the function claims: --epsilon, mostly --delta, --max-items-per-user"

@@ -176,6 +176,7 @@ class Contents(Displayed):
     def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:
         """Draw the released items over their noisy numbers, or weights, with the interval of the noise.
 
+        Nodes of a tree are indented below those above them, the largest first among siblings.
         Everything in the plot is released or public. Weights also show the threshold: items near it are there
         because their noise was high, so their weights are too large on average.
 

@@ -15,6 +15,7 @@ from dpsel.exceptions import FileError, MissingFileError, ReportError
 from dpsel.quoting import quoted_path
 from dpsel.release._lines import lines_of
 from dpsel.release._report import Report
+from dpsel.release._rest_row import MARK
 from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def loaded(
     names: list[str] = list(request["columns"]["items"])
     weighted = bool(request.get("with_weights"))
     columns = _columns(path)
+    if MARK in columns and MARK not in names:
+        raise ReportError(
+            f"{path} has the column {MARK}, of a row that is no key; pass the file that the release wrote"
+        )
     numbers, listed = _numbers(found), bool(request.get("public_items"))
     is_tree = request["columns"].get("levels") is not None
     asked = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel._plot import STYLES, finished, new_axes
 from dpsel._tables import one_line
 from dpsel.exceptions import InvalidParameterError
+from dpsel.release._tree import is_tree, largest_nodes
 from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ _POINTS_PER_INCH: Final = 72.0
 #: Space from one label to the next, in heights of the font.
 _SPACE: Final = 1.4
 _LARGE: Final = 1e5
+#: Points between labels and the axis.
+_GAP: Final = 3.5
+#: Points by which a node begins to the right of the one above it.
+_STEP: Final = 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,10 @@ def plot_release(
 ) -> Any:
     """Draw the items of the largest noisy numbers, or weights, and the interval of the noise."""
     noisy = _noisy(report)
-    pairs = [pair for pair in zip(items, columns[noisy.column], strict=True) if pair[1] is not None]
-    shown = sorted(pairs, key=lambda pair: pair[1], reverse=True)[:most][::-1]
+    numbers = columns[noisy.column]
+    nodes = largest_nodes(report["request"], columns, most)[::-1] if is_tree(report) else []
+    shown = [(_short(node.label), numbers[node.place]) for node in nodes]
+    shown = shown or _largest(numbers, items, most)[::-1]
     axes = new_axes(ax, _REST + _ROW * max(4, len(shown)))
     (colour, _), (line, dash) = STYLES[1], STYLES[2]
     axes.errorbar(
@@ -69,9 +76,17 @@ def plot_release(
     )
     if noisy.threshold is not None:
         axes.axvline(noisy.threshold, color=line, linestyle=dash, label="threshold")
-    _label(axes, [item for item, _ in shown])
+    _label(axes, [label for label, _ in shown])
+    _indent(axes, [node.depth for node in nodes])
     axes.set_xlabel(noisy.column)
     return finished(axes, path, own=ax is None)
+
+
+def _largest(numbers: Sequence[Any], items: list[Any], most: int) -> list[tuple[str, float]]:
+    """Return labels and numbers, the largest first."""
+    pairs = [pair for pair in zip(items, numbers, strict=True) if pair[1] is not None]
+    largest = sorted(pairs, key=lambda pair: pair[1], reverse=True)[:most]
+    return [(_short(item), number) for item, number in largest]
 
 
 def _noisy(report: Report) -> _Noisy:
@@ -106,18 +121,30 @@ def _reach_of(calibration: dict[str, Any]) -> float | None:
     return None
 
 
-def _label(axes: Any, items: list[Any]) -> None:
+def _label(axes: Any, labels: list[str]) -> None:
     """Write the items beside their rows, and numbers below, so that none touches the next one."""
     from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
     high = axes.get_window_extent().height / axes.figure.dpi * _POINTS_PER_INCH
-    size = min(_FONT, high / max(1, len(items)) / _SPACE)
+    size = min(_FONT, high / max(1, len(labels)) / _SPACE)
     # What is between dollar signs would be a formula.
-    axes.set_yticks(range(len(items)), list(map(_short, items)), fontsize=size, parse_math=False)
-    axes.set_ylim(-0.7, max(0, len(items) - 1) + 0.7)
+    axes.set_yticks(range(len(labels)), labels, fontsize=size, parse_math=False)
+    axes.set_ylim(-0.7, max(0, len(labels) - 1) + 0.7)
     large = max(map(abs, axes.get_xlim())) >= _LARGE
     axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter(EngFormatter() if large else StrMethodFormatter("{x:,g}"))
+
+
+def _indent(axes: Any, depths: list[int]) -> None:
+    """Let the labels of nodes begin further to the right, the deeper the node is."""
+    if not depths:
+        return
+    ticks = axes.yaxis.get_major_ticks()
+    inches = [tick.label1.get_window_extent().width / axes.figure.dpi for tick in ticks]
+    ends = [_STEP * depth + _POINTS_PER_INCH * wide for depth, wide in zip(depths, inches, strict=True)]
+    for tick, depth in zip(ticks, depths, strict=True):
+        tick.label1.set_horizontalalignment("left")
+        tick.set_pad(_GAP + max(ends) - _STEP * depth)
 
 
 def _short(item: Any) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from dpsel._tables import Display
+from dpsel.exceptions import SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.release._contents import Contents
 from dpsel.release._empty import no_items
 from dpsel.release._report import Report
 from dpsel.release._summary import selection_lines, selector, stamp
+from dpsel.release._tree import is_tree, tree_display
 from dpsel.release._wording import counted_column, describe, quantity
 from dpsel.typing import ItemsT
 
@@ -182,6 +184,42 @@ class Release(Contents, Generic[ItemsT]):
 
         return coverage_of(self.report)
 
+    def with_rest(self, *, label: str = "(rest)") -> ItemTable:
+        """Return the keys with their numbers, and a last row for everything else, from published numbers.
+
+        Of users the row has those who hold an item that is not in the list; of rows those outside of it. A
+        user who holds several keys is in several rows, so numbers of users add up to more than all users.
+        Of rows, a user counts for at most ``max_rows_per_user`` in the rest, but for ``max_rows_per_item`` in
+        each key.
+
+        Args:
+            label: The key of the row, in columns of texts, of trees in the first one; others have nulls.
+
+        Returns:
+            An [`ItemTable`][dpsel.release.ItemTable] with one column more, ``is_rest``, which is true in the
+            last row alone, and without weights.
+
+        Raises:
+            InvalidParameterError: If the release lacks ``counts=`` or ``rest=``, the rows of the rest were
+                not counted, or a released key is the label.
+
+        Examples:
+            >>> import dpsel
+            >>> rows = [(user, "tea") for user in range(900)] + [(user, f"own {user}") for user in range(300)]
+            >>> release = dpsel.select_partitions(
+            ...     rows,
+            ...     privacy=dpsel.ApproxDP(epsilon=2.0, delta=1e-6),
+            ...     max_items_per_user=2,
+            ...     counts=0.2,
+            ...     rest=0.1,
+            ... )
+            >>> [(key, is_rest) for key, _, is_rest in release.with_rest()]
+            [('tea', False), ('(rest)', True)]
+        """
+        from dpsel.release._rest_row import with_rest_row
+
+        return with_rest_row(self.report, self._table, label)
+
     def count_interval(self, confidence: float = 0.95, *, all_at_once: bool = False) -> float:
         """Return by how much the column ``users`` or ``rows`` may be off.
 
@@ -280,11 +318,20 @@ class Release(Contents, Generic[ItemsT]):
         return [made, *selection_lines(self.report), *([] if len(self) else no_items(self.report))]
 
     def __str__(self) -> str:
-        """Three lines for a person, one for counts, and if there are no items what that can mean."""
-        return Display(self._lines()).text()
+        """Three lines for a person, one for counts, and if there are no items what that can mean.
+
+        The nodes of a tree follow as an indented tree.
+        """
+        return (self._display() if is_tree(self.report) else Display(self._lines())).text()
 
     def _display(self) -> Display:
-        return self._table.display(self._lines())
+        if not is_tree(self.report):
+            return self._table.display(self._lines())
+        try:
+            return tree_display(self._lines(), self.report, self._numbers())
+        except SchemaError:
+            # Nanoseconds, which no type of Python holds: the table says so.
+            return self._table.display(self._lines())
 
     def __repr__(self) -> str:
         """One line: number of items, mechanism and guarantee."""

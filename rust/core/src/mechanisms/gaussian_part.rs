@@ -95,7 +95,7 @@ fn any_of(items: u32, each: Interval) -> f64 {
 fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
     let norm = publish.sizes.iter().map(|size| size.norm).max()?;
     let norm = Interval::integer(norm.into()) * Interval::point(1.0 / UNIT as f64);
-    let sigmas = rounds.iter().map(gaussian).collect::<Option<Vec<_>>>()?;
+    let sigmas = rounds.iter().map(|round| sigma_of(round.noise)).collect::<Option<Vec<_>>>()?;
     let distance = |(round, sigma): (&&Scoring, &f64)| {
         let share = Interval::point(f64::from(round.share) / f64::from(SHARES));
         (norm * share / Interval::point(*sigma)).hi()
@@ -110,8 +110,8 @@ fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
     Some(GaussianPart { mu, delta }).filter(is_usable)
 }
 
-fn gaussian(round: &&Scoring) -> Option<f64> {
-    match round.noise {
+fn sigma_of(noise: Noise) -> Option<f64> {
+    match noise {
         Noise::Gaussian { sigma } => Some(sigma),
         Noise::Laplace { .. } => None,
     }

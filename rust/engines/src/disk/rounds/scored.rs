@@ -66,6 +66,30 @@ impl SharedSlots {
         self.items.note(item, &known, slot);
         Ok(slot)
     }
+
+    /// The slot of each item; [`RARE`] for items that one user at most holds.
+    ///
+    /// An item has a slot only if those above it do, which come before it. Its users hold them, but another item may have
+    /// its hash.
+    fn of_items(shared: &RwLock<Self>, items: PlacedItems<'_>, found: &mut Vec<u32>) -> Result<()> {
+        found.clear();
+        shared.read().unwrap_or_else(PoisonError::into_inner).items.numbers_of(items.digests, found);
+        let mut shared = shared.write().unwrap_or_else(PoisonError::into_inner);
+        for (at, place) in (0..found.len()).zip(0..) {
+            let is_new = found[at] == NEW;
+            if is_new {
+                found[at] = shared.meet(items.digests[at])?;
+            }
+            for above in items.lineage.iter().flat_map(|lineage| lineage.above(place)) {
+                if found[above as usize] == RARE {
+                    found[at] = RARE;
+                } else if is_new && found[at] != RARE {
+                    shared.lines.push((found[at], found[above as usize]));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Puts users into blocks: bounded, with the items that they keep.
@@ -85,34 +109,10 @@ struct WriterBuffers {
 }
 
 impl BlockWriter<'_> {
-    /// The slot of each item; [`RARE`] for items that one user at most holds.
-    ///
-    /// An item has a slot only if those above it do, which come before it. Its users hold them, but another item may have
-    /// its hash.
-    fn slots_of(&self, items: PlacedItems<'_>, found: &mut Vec<u32>) -> Result<()> {
-        found.clear();
-        self.shared.read().unwrap_or_else(PoisonError::into_inner).items.numbers_of(items.digests, found);
-        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
-        for (at, place) in (0..found.len()).zip(0..) {
-            let is_new = found[at] == NEW;
-            if is_new {
-                found[at] = shared.meet(items.digests[at])?;
-            }
-            for above in items.lineage.iter().flat_map(|lineage| lineage.above(place)) {
-                if found[above as usize] == RARE {
-                    found[at] = RARE;
-                } else if is_new && found[at] != RARE {
-                    shared.lines.push((found[at], found[above as usize]));
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Put all users of the bucket into blocks. The last block is written when it is full, or by [`BlockWriter::write`].
     fn fill(&self, buffers: &mut WriterBuffers) -> Result<()> {
         let WriterBuffers { bucket, slots, filling, packed } = buffers;
-        self.slots_of(bucket.placed(), slots)?;
+        SharedSlots::of_items(self.shared, bucket.placed(), slots)?;
         bucket.each_user(|items, user, places, keyed| {
             let slot = |place: u32| Some(slots[place as usize]).filter(|slot| *slot != RARE);
             filling.add((items, user, places), slot, keyed)?;
@@ -193,5 +193,36 @@ impl<'a> Rounds<'a> {
             items.add(&ItemBlock::new(first, digests), &mut packed)?;
             first += number;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dpsel_rows::contributions::Lineage;
+
+    use super::*;
+
+    /// The items of a line have these hashes, the highest first. Two users have each of the hashes from 10 on.
+    fn slots(hashes: &[u32]) -> (Vec<u32>, Vec<(u32, u32)>) {
+        let digests: Vec<Digest> = hashes.iter().map(|hash| Digest(u128::from(*hash) << 96 | 1)).collect();
+        let mut lineage = Lineage::default();
+        for (level, place) in (1..).zip(0..codes(hashes.len())) {
+            lineage.push(level, place.checked_sub(1));
+        }
+        let shared = RwLock::new(SharedSlots::new((10..20).map(|hash| (hash, 2)).collect()).unwrap());
+        let mut found = Vec::new();
+        let items = PlacedItems { digests: &digests, lineage: Some(&lineage) };
+        SharedSlots::of_items(&shared, items, &mut found).unwrap();
+        (found, shared.into_inner().unwrap().lines)
+    }
+
+    /// The rule of Lemma 2 of `docs/algorithms/descent.md`.
+    #[test]
+    fn an_item_below_one_that_is_not_shared_is_not_shared_whatever_its_hash() {
+        assert_eq!(slots(&[10, 11, 12]), (vec![0, 1, 2], vec![(1, 0), (2, 1)]));
+        assert_eq!(slots(&[5, 11]), (vec![RARE, RARE], vec![]));
+        assert_eq!(slots(&[5, 11, 12]), (vec![RARE; 3], vec![]));
+        assert_eq!(slots(&[10, 5, 12]), (vec![0, RARE, RARE], vec![]));
+        assert_eq!(slots(&[10, 11, 5]), (vec![0, 1, RARE], vec![(1, 0)]));
     }
 }

@@ -172,3 +172,57 @@ impl Stage for BlockUsers {
         Ok(made)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use dpsel_core::task::Request;
+    use dpsel_rows::contributions::Lineage;
+
+    use super::*;
+    use crate::exchange::wire::push_frequent;
+
+    const STEERED: &str = r#"{"task": "select", "columns": {"user": "u", "items": ["i"]}, "with_weights": false,
+        "privacy": {"kind": "approx_dp", "epsilon": 1.0, "delta": 1e-2}, "max_items_per_user": 9,
+        "mechanism": {"name": "steered", "rounds": 5}}"#;
+
+    /// Which items of a line are shared, the highest first, and the lines of these. The items have these hashes, and two
+    /// users have each of the hashes from 10 on.
+    fn shared(hashes: &[u32]) -> (Vec<bool>, usize) {
+        let digests: Vec<Digest> = hashes.iter().map(|hash| Digest(u128::from(*hash) << 96 | 1)).collect();
+        let (mut lineage, mut packed) = (Lineage::default(), Vec::new());
+        for (level, place) in (1..).zip(0..codes(hashes.len())) {
+            lineage.push(level, place.checked_sub(1));
+        }
+        (10..20).for_each(|hash| push_frequent(hash, 2, &mut packed));
+        let asked = Request::from_json(STEERED).and_then(Request::into_select).unwrap();
+        let round =
+            BlockRound::new(&asked.calibrate().unwrap(), 0, false, &ReleaseKey::insecure_test([1; 32]));
+        let mut block = OpenBlock {
+            counts: UserCounts::unpack(1, &packed).unwrap(),
+            task: BlockTask::new(round.unwrap()),
+            slots: ByDigest::default(),
+            shared: Vec::new(),
+            lines: Vec::new(),
+            sums: ByDigest::default(),
+        };
+        let (items, mut known) =
+            (PlacedItems { digests: &digests, lineage: Some(&lineage) }, vec![UNKNOWN; hashes.len()]);
+        // From below, so that nothing is known of those above.
+        let mut found: Vec<bool> = (0..codes(hashes.len()))
+            .rev()
+            .map(|place| block.slot(place, items, &mut known).is_some())
+            .collect();
+        found.reverse();
+        (found, block.lines.len())
+    }
+
+    /// The rule of Lemma 2 of `docs/algorithms/descent.md`.
+    #[test]
+    fn an_item_below_one_that_is_not_shared_is_not_shared_whatever_its_hash() {
+        assert_eq!(shared(&[10, 11, 12]), (vec![true; 3], 2));
+        assert_eq!(shared(&[5, 11]), (vec![false; 2], 0));
+        assert_eq!(shared(&[5, 11, 12]), (vec![false; 3], 0));
+        assert_eq!(shared(&[10, 5, 12]), (vec![true, false, false], 0));
+        assert_eq!(shared(&[10, 11, 5]), (vec![true, true, false], 1));
+    }
+}
