@@ -3812,9 +3812,16 @@ MUTANTS = [
     Mutant(
         "a block of a series keeps the scores of the one before",
         CORE + "series/release.rs",
-        "            item.walk = None;\n            if item.status == Status::Out {",
-        "            if item.status == Status::Out {",
+        "            item.walk = None;\n            item.status = match",
+        "            item.status = match",
         (SERIES,),
+    ),
+    Mutant(
+        "an item of a series that is paused comes out later in its block",
+        CORE + "series/release.rs",
+        "            place.pause();\n",
+        "            place.pause();\n            place.status = Status::InPlay;\n",
+        ("cargo:series",),
     ),
     Mutant(
         "the thresholds of a series are for one comparison of each age",
@@ -3840,8 +3847,8 @@ MUTANTS = [
     Mutant(
         "a forgotten user of a series comes back",
         CORE + "series/arrivals.rs",
-        "if state.forgotten.binary_search(digest).is_ok() {",
-        "if state.release == 0 {",
+        "if forgotten.binary_search(digest).is_ok() {",
+        "if forgotten.len() == usize::MAX {",
         (SERIES,),
     ),
     Mutant(

@@ -139,7 +139,8 @@ def attempt(
                 threads=as_int_if_given("threads", threads),
                 memory_limit=as_bytes("memory_limit", memory_limit),
             )
-            return Made(released.state, released.items.to_ipc())
+            sealed = released.sealed_state(inputs.secret.raw, inputs.label)
+            return Made(sealed, released.items.to_ipc())
 
         try:
             return opened.read(made, job)
