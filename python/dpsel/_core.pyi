@@ -360,8 +360,6 @@ def series_release(
     *,
     threads: int | None = None,
     memory_limit: int | None = None,
-    progress: Callable[..., object] | None = None,
-    with_phase: bool = False,
 ) -> SeriesRelease: ...
 
 # As `series_release`. `named` has pairs of anything and a public item, which are counted from now on.

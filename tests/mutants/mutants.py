@@ -2877,14 +2877,14 @@ MUTANTS = [
     ),
     Mutant(
         "reports of every format are read",
-        CORE + "task/report.rs",
+        CORE + "task/report/foreign.rs",
         "(Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),",
         "(Some(format), _) if format.as_u64() >= Some(FORMAT.into()) => return Ok(()),",
         ("tests/bad_input/test_bad_reports.py", "cargo:other_formats_are_refused_by_name"),
     ),
     Mutant(
         "errors about a report quote it",
-        CORE + "task/report.rs",
+        CORE + "task/report/mod.rs",
         "Error::Report(without_quotes(&e.to_string()))",
         "Error::Report(e.to_string())",
         ("cargo:a_report_that_cannot_be_read_is_not_quoted",),

@@ -200,8 +200,7 @@ impl<P: Releases> Consumer for SeriesJob<P> {
     reason = "arguments of a Python function"
 )]
 #[pyo3(signature = (
-    plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None, progress=None,
-    with_phase=false
+    plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None
 ))]
 pub(crate) fn series_release(
     py: Python<'_>,
@@ -214,10 +213,8 @@ pub(crate) fn series_release(
     forget: Vec<Vec<u8>>,
     threads: Option<i64>,
     memory_limit: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-    with_phase: bool,
 ) -> PyResult<SeriesRelease> {
-    let settings = Settings::new(threads, memory_limit, progress, with_phase)?;
+    let settings = Settings::new(threads, memory_limit, None, false)?;
     let of = guarded(|| SeriesPlan::from_json(&plan))?;
     let keys = (secret, noise_key);
     let job = SeriesJob::new(of, keys, state, columns(columns_json)?, &forget, settings)?;
