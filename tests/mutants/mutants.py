@@ -3987,7 +3987,7 @@ MUTANTS = [
     Mutant(
         "a user keeps its account where each release is protected alone",
         CORE + "series/counts/release.rs",
-        "CountsUnit::UserRelease => self.state.accounts.clear(),",
+        "CountsUnit::UserRelease => self.state.kept.accounts.clear(),",
         "CountsUnit::UserRelease => {}",
         (NUMBERS,),
     ),

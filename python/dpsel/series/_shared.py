@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dpsel._arguments import as_flag, is_unicode, type_name
 from dpsel._tables import is_control
+from dpsel.accounting import checked_privacy
 from dpsel.budget._payment import begin_call
-from dpsel.budget._series import follower
+from dpsel.budget._series import follower, ledger_that_pays
 from dpsel.exceptions import InvalidParameterError, SeriesError
 from dpsel.quoting import quoted
 from dpsel.release import CheckResult
@@ -16,19 +17,22 @@ from dpsel.series import _counts, _mechanism
 from dpsel.series._creation import started
 from dpsel.series._files import Files
 from dpsel.series._keys import Key, key_of
+from dpsel.series._layout import HEADER
 from dpsel.series._opening import entered
 from dpsel.series._results import SeriesStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dpsel.accounting import Privacy
     from dpsel.budget import Ledger
-    from dpsel.series._folder import Folder, Follow
-    from dpsel.series._records import Header
+    from dpsel.series._folder import Attempt, Folder, Follow
+    from dpsel.series._records import Commit, Header
 
-__all__ = ["FolderOfReleases", "checked_name", "status_of"]
+    R = TypeVar("R")
+
+__all__ = ["FolderOfReleases", "own_key", "status_of"]
 
 _LONGEST_NAME = 200
 
@@ -46,9 +50,7 @@ class FolderOfReleases:
         self._files, self._key, self._follow = files, key, follow
 
     @classmethod
-    def _started(
-        cls, files: Files, own: Key, privacy: Privacy, header: Header, ledger: Ledger[Any] | None
-    ) -> Self:
+    def _started(cls, files: Files, own: Key, privacy: Privacy, header: Header) -> Self:
         """Make the folder, and pay."""
         files.make()
 
@@ -57,7 +59,7 @@ class FolderOfReleases:
                 pass
 
         started(files, own, header, pay)
-        return cls._checked(files, own, follower(ledger))
+        return cls._checked(files, own, follower(ledger_that_pays(checked_privacy(privacy))))
 
     @classmethod
     def open(
@@ -99,6 +101,18 @@ class FolderOfReleases:
                     f"the series in {self._files.shown} is one of {has}; open it with dpsel.{kind}.open"
                 )
             yield folder
+
+    def _made(
+        self, name: str, attempt: Callable[[Header], Attempt], shown: Callable[[Folder, Commit], R]
+    ) -> R:
+        """Show the release of a name, which is made if there is none."""
+        called = checked_name(name)
+        with self._entered() as folder:
+            commit = folder.find(called)
+            if commit is None:
+                folder.refuse_another()
+                commit = folder.release(called, attempt(folder.header))
+            return shown(folder, commit)
 
     def forget(self, user: Any) -> None:
         """Delete what the series keeps of a user: from the next release on it gives nothing, for ever.
@@ -167,6 +181,12 @@ class FolderOfReleases:
     def __reduce__(self) -> tuple[Any, ...]:
         """Refuse a pickle, which would have the key in it."""
         raise SeriesError("a series is not pickled, since its key would be; open it where it is needed")
+
+
+def own_key(folder: Any, key: Any) -> tuple[Files, Key]:
+    """Return a folder for a series, and its key, which is made if neither is there."""
+    files = Files(folder)
+    return files, key_of(key, may_be_made=not files.has(HEADER))
 
 
 def checked_name(name: object) -> str:
