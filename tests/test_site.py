@@ -258,7 +258,7 @@ def test_the_pictures_of_steered_show_the_release():
         ("limit 1, users of one item | `Steered(reach=3)`: 40 | `CountLaplace`: {}", 1, 1, True),
         ("limit 1, users of three items | `Steered(reach=3)`: {}", 1, 3, False),
         ("limit 10, users of 30 items | `MatchingOr`: {}", 10, 30, False),
-        ("limit 10, users of 30 items | `MatchingOr`: 233 | `Steered(reach=3)`: {}", 10, 30, True),
+        ("limit 10, users of 30 items | `MatchingOr`: 238 | `Steered(reach=3)`: {}", 10, 30, True),
     ],
 )
 def test_the_table_of_weights_is_that_of_plans(row, limit, items, with_weights):

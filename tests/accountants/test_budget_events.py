@@ -87,13 +87,14 @@ def released(mechanism, privacy, times=1, limit=2):
     return budget.to_dp_accounting()
 
 
-#: Under approximate DP `Steered` has a condition on the noise: it is its parameters there.
 GAUSSIAN = [
     *itertools.product(
         [dpsel.WeightedGaussian(), dpsel.CountGaussian(), dpsel.PolicyGaussian(), dpsel.Sips()],
         [APPROX, ZCDP],
     ),
     (dpsel.Steered(), ZCDP),
+    (dpsel.Steered(), APPROX),
+    (dpsel.Steered(reach=3), APPROX),
 ]
 
 
@@ -120,7 +121,7 @@ def test_gaussian_releases_compose_more_tightly_than_their_parameters():
 
 
 def test_releases_without_gaussian_noise_are_their_parameters():
-    for mechanism in (dpsel.CountLaplace(), dpsel.Mad(), dpsel.Sips(release="curve"), dpsel.Steered()):
+    for mechanism in (dpsel.CountLaplace(), dpsel.Mad(), dpsel.Sips(release="curve"), dpsel.MatchingOr()):
         made, told = released(mechanism, APPROX), spent(APPROX)
         assert made.event == told.event
         assert made.delta == told.delta

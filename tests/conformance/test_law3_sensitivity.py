@@ -55,11 +55,13 @@ def widened(norms: dict, error: int) -> dict:
     return most
 
 
-def norms(case, privacy, bound: int) -> dict:
-    """The declared norms; of scored rounds the largest one of users of at most `bound` items."""
+def norms(case, privacy, bound: int, items: int | None = None) -> dict:
+    """The declared norms; of scored rounds that of users of `items` items, or the largest one of all users."""
     if case.seen is not Seen.SCORE:
         return case.norms(bound)
     sizes = shipped(case.mechanism, privacy, bound)[0][-1]["publish"]["sizes"]
+    if items is not None:
+        return {"l2_squared": next(size["norm"] for size in sizes if size["items"] >= items) ** 2}
     return {"l2_squared": max(size["norm"] for size in sizes) ** 2}
 
 
@@ -184,7 +186,7 @@ def test_a_users_budget_is_never_exceeded_and_nearly_spent(case, items) -> None:
     error = reading_error(case)
     allowed = norms(case, GENEROUS, bound)
     found = check(case, before, after, allowed, error * items, error + 1)
-    check_spent(case.norms(bound), found, (error + 1) * items)
+    check_spent(norms(case, GENEROUS, bound, items), found, (error + 1) * items)
 
 
 def check_spent(whole_norms: dict, found: testing.Distance, lost: int) -> None:

@@ -224,6 +224,13 @@ MUTANTS = [
         ("cargo:budget_split",),
     ),
     Mutant(
+        "other accountants are not told of items that noise decides",
+        CORE + "mechanisms/gaussian_part.rs",
+        "any_of(size.items, reaches(threshold - i128::from(size.cap)) - reaches(end))",
+        "any_of(1, reaches(threshold - i128::from(size.cap)) - reaches(end))",
+        ("cargo:gaussian_part",),
+    ),
+    Mutant(
         "a least number of users lowers weights by too little",
         CORE + "rounds/least_users.rs",
         "u64::from(self.min_users - 1).saturating_mul(most)",

@@ -32,7 +32,7 @@ _SLACK: Final = Fraction(1, 10**18)
 class Accounted(Displayed):
     """What a budget spent, for the accountants of ``dp_accounting``.
 
-    With probability at least 1 - ``delta`` all releases together are no worse than ``event``. So if ``event``
+    But for a probability of ``delta`` all releases together are no worse than ``event``. So if ``event``
     is (epsilon, d)-DP, the releases are (epsilon, ``delta`` + d)-DP. Both ``get_delta`` and
     ``get_epsilon`` include ``delta``, and use the better of two accountants.
 
@@ -136,14 +136,17 @@ def accounted(payments: Sequence[Payment]) -> Accounted:
         message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
         raise ImportError(message) from error
     parts = [part for payment in payments for part in _parts(payment)]
-    left = math.prod((1 - Fraction(part.delta) for part in parts), start=Fraction(1))
     return Accounted(
         event=dp_accounting.ComposedDpEvent([_event(dp_accounting, part) for part in parts]),
-        delta=_round_up(1 - left),
+        delta=_sum_up(parts),
         releases=sum(part.epsilon is None for part in parts),
         _losses=_losses(dp_accounting, parts),
-        _rest=_round_up(sum((Fraction(part.delta) for part in parts if part.mu is not None), Fraction(0))),
+        _rest=_sum_up([part for part in parts if part.mu is not None]),
     )
+
+
+def _sum_up(parts: list[_Part]) -> float:
+    return min(1.0, _round_up(sum((Fraction(part.delta) for part in parts), Fraction(0))))
 
 
 def _parts(payment: Payment) -> list[_Part]:

@@ -96,7 +96,7 @@ def plan(
         ...     row = dpsel.plan(mechanisms=mechanism, **arguments).rows[0]
         ...     print(row["items_per_user"], row["users_for_95"])
         5 92
-        15 162
+        15 163
     """
     privacy = checked_privacy(privacy)
     limits = several(max_items_per_user)

@@ -4,7 +4,7 @@
 
 use dpsel_exact::accounting::L0Bound;
 use dpsel_exact::noise::{Noise, Threshold};
-use dpsel_exact::numeric::{Interval, add_up, mul_up};
+use dpsel_exact::numeric::{Interval, add_up, mul_up, normal_tail};
 
 use crate::rounds::{Calibration, NoiseCheck, Publish, Round, Scoring, UserSize};
 use crate::threshold::calibration::{noise_tail, novel_items_within};
@@ -12,12 +12,12 @@ use dpsel_exact::numeric::UNIT;
 
 use crate::weighting::{SHARES, Weighting};
 
-/// A release that is, with probability at least 1 - `delta`, a Gaussian mechanism.
+/// A release that is a Gaussian mechanism but for a probability of `delta`: in each direction, with a noise check.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaussianPart {
     /// An upper bound of the distance of the means of neighbours, in standard deviations.
     pub mu: f64,
-    /// An upper bound of the probability that a release contains an item that only one user holds.
+    /// An upper bound of the probability that an item of one user is decided by noise alone.
     pub delta: f64,
 }
 
@@ -31,14 +31,13 @@ impl Calibration {
     /// For users of at most `bound` items the theorem of section 10 holds with these numbers.
     #[must_use]
     pub fn gaussian_part(&self, bound: L0Bound) -> Option<GaussianPart> {
-        let part = self.part_of_rounds(bound)?;
+        let mut part = self.part_of_rounds(bound)?;
         let numbers = self.numbers();
-        if numbers.paid().is_none() {
-            return Some(part);
+        if numbers.paid().is_some() {
+            // Numbers are one more Gaussian mechanism, on what was released.
+            part.mu = root_of_squares(std::iter::once(part.mu).chain(numbers.mus()));
         }
-        // Numbers are one more Gaussian mechanism, on what was released.
-        let mu = root_of_squares(std::iter::once(part.mu).chain(numbers.mus()));
-        Some(GaussianPart { mu, ..part }).filter(is_usable)
+        Some(part).filter(is_usable)
     }
 
     fn part_of_rounds(&self, bound: L0Bound) -> Option<GaussianPart> {
@@ -83,31 +82,50 @@ fn least_delta(noise: Noise, weighting: Weighting, bound: L0Bound, threshold: Th
 
 /// An upper bound of the probability that one of `items` items of weight `weight`, held by nobody else, is released.
 fn missed(noise: Noise, threshold: Threshold, weight: u64, items: u32) -> f64 {
-    let q = noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight)).hi().min(1.0);
+    any_of(items, noise_tail(noise, i128::from(threshold.steps()) - i128::from(weight)))
+}
+
+/// An upper bound of the probability that one of `items` independent events of this probability happens.
+fn any_of(items: u32, each: Interval) -> f64 {
+    let q = each.hi().min(1.0);
     (-(Interval::integer(items.into()) * (-Interval::point(q)).ln_1p()).exp_m1()).hi()
 }
 
-/// With a noise check, what fails depends on the noise of items that others hold too. So the release is close to a
-/// Gaussian mechanism, but no mixture of one and a rest, which the theorem needs.
+/// The distance of scored rounds, and the probability that an item of one user is decided by noise.
 fn of_scores(rounds: &[&Scoring], publish: &Publish) -> Option<GaussianPart> {
-    match publish.noise_check {
-        NoiseCheck::BelowThreshold => return None,
-        NoiseCheck::Absent => {}
-    }
     let norm = publish.sizes.iter().map(|size| size.norm).max()?;
     let norm = Interval::integer(norm.into()) * Interval::point(1.0 / UNIT as f64);
-    let distance = |round: &&Scoring| match round.noise {
-        Noise::Gaussian { sigma } => {
-            let share = Interval::point(f64::from(round.share) / f64::from(SHARES));
-            Some((norm * share / Interval::point(sigma)).hi())
-        }
-        Noise::Laplace { .. } => None,
+    let sigmas = rounds.iter().map(gaussian).collect::<Option<Vec<_>>>()?;
+    let distance = |(round, sigma): (&&Scoring, &f64)| {
+        let share = Interval::point(f64::from(round.share) / f64::from(SHARES));
+        (norm * share / Interval::point(*sigma)).hi()
     };
-    let mu = root_of_squares(rounds.iter().map(distance).collect::<Option<Vec<_>>>()?.into_iter());
+    let mu = root_of_squares(rounds.iter().zip(&sigmas).map(distance));
     // A cap is for users of at most `size.items` items. A user of just that number has the largest probability.
-    let likely = |size: &UserSize| missed(publish.score_noise, publish.threshold, size.cap, size.items);
+    let likely = |size: &UserSize| match publish.noise_check {
+        NoiseCheck::Absent => missed(publish.score_noise, publish.threshold, size.cap, size.items),
+        NoiseCheck::BelowThreshold => decided_by_noise(&sigmas, publish, size),
+    };
     let delta = publish.sizes.iter().map(likely).fold(0.0, f64::max);
     Some(GaussianPart { mu, delta }).filter(is_usable)
+}
+
+fn gaussian(round: &&Scoring) -> Option<f64> {
+    match round.noise {
+        Noise::Gaussian { sigma } => Some(sigma),
+        Noise::Laplace { .. } => None,
+    }
+}
+
+/// An upper bound of the probability that the noise of one of a user's items lies between the threshold less the cap and
+/// the threshold, and a grid step a round, by which integer noise is below real noise at most.
+fn decided_by_noise(sigmas: &[f64], publish: &Publish, size: &UserSize) -> f64 {
+    let squares = sigmas.iter().map(|sigma| Interval::point(*sigma).square());
+    let score = squares.fold(Interval::ZERO, |a, b| a + b).sqrt();
+    let threshold = i128::from(publish.threshold.steps());
+    let reaches = |steps| normal_tail(Interval::integer(steps) * Interval::point(1.0 / UNIT as f64) / score);
+    let end = threshold + sigmas.len() as i128;
+    any_of(size.items, reaches(threshold - i128::from(size.cap)) - reaches(end))
 }
 
 #[cfg(test)]
@@ -161,12 +179,25 @@ mod tests {
         assert!(total > delta && total <= 2.0 * delta, "{part:?} {total}");
     }
 
+    /// What decides by noise is less than delta. For the reference user both parts together are delta.
+    #[test]
+    fn a_noise_check_leaves_a_gaussian_part() {
+        for (epsilon, delta) in [(0.5, 1e-5), (1.0, 1e-9), (6.0, 1e-6)] {
+            for items in [1, 30, 900, 100_000] {
+                let privacy = Privacy::ApproxDp { epsilon, delta };
+                let part = part(&Steered::default(), privacy, items).unwrap();
+                let total = part.delta + delta_upper(epsilon, part.mu);
+                assert!(part.delta < delta, "{items}: {part:?}");
+                assert!(total > 0.99 * delta && total < 2.0 * delta, "{items}: {part:?} {total}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_not_gaussian_has_no_such_part() {
         let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
         assert_eq!(part(&CountLaplace {}, privacy, 5), None);
         assert_eq!(part(&Mad { alpha: 3.0 }, privacy, 5), None);
-        assert_eq!(part(&Steered::default(), privacy, 5), None);
         let curve = Sips { release: ReleaseStep::Curve, ..Sips::default() };
         assert_eq!(part(&curve, privacy, 5), None);
     }

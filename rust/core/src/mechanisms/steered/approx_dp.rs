@@ -22,8 +22,8 @@ use dpsel_exact::numeric::UNIT;
 
 use crate::weighting::LARGEST_NORM;
 
-/// The largest size of user for which the threshold is set. Larger users get a smaller norm instead.
-const REFERENCE: u32 = 300;
+/// The sizes of user between which the threshold is set. Larger users get a smaller norm instead.
+const REFERENCE: (u32, u32) = (10, 300);
 /// The cap of a user of k items, in multiples of its norm / sqrt(k); at most its norm.
 const EQUAL_WEIGHTS: f64 = 5.5;
 /// The least threshold, in standard deviations of the noise: the check turns no more than 0.2 % of real items away.
@@ -50,7 +50,7 @@ pub(super) fn publication(
     bound: L0Bound,
     PublicationGoal { epsilon, delta, share }: PublicationGoal,
 ) -> Result<(RoundNoise, Publish, f64)> {
-    let reference = bound.get().min(REFERENCE);
+    let reference = reference(bound);
     let any_noise = RoundNoise::new(shares, |share| share)?;
     let spread = (any_noise.total * any_noise.unit_mu).middle();
     let search = Search { epsilon, delta, spread, counts: OfCounts::Share(share) };
@@ -95,6 +95,12 @@ pub(super) fn publication(
     };
     let counts = checked.budget.counts.mu();
     Ok((checked.noise, publish, counts))
+}
+
+/// The size of user for which the threshold is set: three times the root of the largest, within [`REFERENCE`].
+pub(super) fn reference(bound: L0Bound) -> u32 {
+    let (least, most) = REFERENCE;
+    (3 * bound.get().isqrt()).clamp(least, most).min(bound.get())
 }
 
 fn none(epsilon: f64, delta: f64) -> Error {
