@@ -181,6 +181,21 @@ def add_common_commands(command: click.Group, kind: Kind) -> None:
         click.echo(str(result))
         return ExitCode.OK if result.ok else ExitCode.CHECK_FAILED
 
+    @command.command("card", short_help="Write a page that says what all releases protect.")
+    @folder_argument
+    @key_option
+    @booked_option
+    @click.option(
+        "-o", "--output", required=True, metavar="FILE", help="A file .html, or .svg for the figure alone."
+    )
+    def card(folder: Path, output: str, **options: Any) -> None:
+        """Write a page to publish beside what the series in FOLDER released.
+
+        It has the guarantee of all releases together, their names, and how many items each published.
+        """
+        refuse_same_file({"--output": Path(output)}, [], {f"--{name}": options[name] for name in options})
+        opened(kind, folder, options).card().save(output)
+
     @command.command("forget", short_help="Delete what a series keeps of users.")
     @folder_argument
     @click.argument("users", type=ItemFile())

@@ -14,6 +14,7 @@ from dpsel.exceptions import InvalidParameterError, SeriesError
 from dpsel.quoting import quoted
 from dpsel.release import CheckResult
 from dpsel.series import _counts, _mechanism
+from dpsel.series._card import SeriesCard
 from dpsel.series._creation import started
 from dpsel.series._files import Files
 from dpsel.series._keys import Key, key_of
@@ -138,6 +139,14 @@ class FolderOfReleases:
         """Return how many releases were made, and what is promised."""
         with self._entered() as folder:
             return status_of(folder, len(folder.commits))
+
+    def card(self) -> SeriesCard:
+        """Return a page to publish: what all releases together protect, their names and numbers of items."""
+        with self._entered() as folder:
+            items = (
+                len(_mechanism.table_of(folder.header, folder.items_of(each))) for each in folder.commits
+            )
+            return SeriesCard(status_of(folder, len(folder.commits)), tuple(items))
 
     def check(self) -> CheckResult:
         """Derive the certificate of the series again, and go through its commits.
