@@ -122,7 +122,7 @@ class FolderOfReleases:
         from then on, also those of a user that has none yet. What was released stays. Scores keep what the
         user gave until the block ends, and numbers until it leaves their window; the guarantee covers that.
         Whether and when somebody is forgotten may depend on what was released and on the user's own rows, not
-        on the rows of others.
+        on the rows of others; of numbers with ``unit="user-release"`` on no rows at all.
 
         Args:
             user: The user, as in the table; a tuple if several columns identify it. Text stands for the
