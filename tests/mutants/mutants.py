@@ -4005,4 +4005,18 @@ MUTANTS = [
         "if folder.header.counts == 0:",
         ("tests/series/test_count_series_releases.py",),
     ),
+    Mutant(
+        "the audit of a series spends more of a user than the series does",
+        "python/dpsel/auditing/_series.py",
+        "left -= rounds * weight * weight",
+        "left -= 2 * rounds * weight * weight",
+        ("tests/auditing/test_series.py",),
+    ),
+    Mutant(
+        "the card of a series is silent about rows that react",
+        IN_SERIES + "_card.py",
+        "            if self.status.prompt\n",
+        "            if self.status.is_closed and not self.status.prompt\n",
+        ("tests/series/test_series_cards.py",),
+    ),
 ]

@@ -94,7 +94,7 @@ def test_numbers_are_the_same_at_the_same_noisy_values(case) -> None:
 
 
 def test_a_deletion_that_reads_rows_breaks_the_unit_of_one_release() -> None:
-    """Why the page lets no row decide about deletions there: one row less brings in those of later releases."""
+    """Why no row may decide about deletions there: one row less brings in those of later releases."""
     plan = replace(TINY, releases=8, weights=(1,), decode=(1,), most_releases=1, of_one_release=True)
     runs = []
     for first in (frozenset("a"), frozenset()):
