@@ -3824,13 +3824,6 @@ MUTANTS = [
         (SERIES,),
     ),
     Mutant(
-        "an item of a series that is paused comes out later in its block",
-        CORE + "series/release.rs",
-        "            place.pause();\n",
-        "            place.pause();\n            place.status = Status::InPlay;\n",
-        ("cargo:series",),
-    ),
-    Mutant(
         "the thresholds of a series are for one comparison of each age",
         CORE + "series/certificate.rs",
         "sum + Interval::integer(number.into()) * one",
