@@ -72,5 +72,5 @@ def test_a_series_of_numbers_is_audited_with_its_own_parameters(tmp_path) -> Non
     (finding,) = report.findings
     assert report.ok
     assert finding.tables == "numbers of 4 items in 1 release"
-    assert 0.5 * CLAIM.epsilon < finding.epsilon <= CLAIM.epsilon
+    assert 0.25 * CLAIM.epsilon < finding.epsilon <= CLAIM.epsilon
     assert series.status().made == 0
