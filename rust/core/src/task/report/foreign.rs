@@ -3,7 +3,10 @@
 use dpsel_exact::{Error, Result};
 use serde_json::Value;
 
-use super::{FORMAT, KeyStamp};
+/// The format of reports that this version writes and reads.
+///
+/// Format 1 had neither a format nor a task. Its fields have had other names since, so it is refused by name.
+pub const FORMAT: u32 = 2;
 
 /// Refuse a report of another format. Only a number is quoted: other values are foreign text.
 pub(super) fn check_format(report: &Value) -> Result<()> {
@@ -39,7 +42,7 @@ pub(super) fn check_version(version: &str) -> Result<()> {
 }
 
 /// The flaw in the form of a commitment. Its content is random to everybody but the owner of the key.
-pub(super) fn flawed_commitment(key: &KeyStamp) -> Option<String> {
-    let digits = key.commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    (!digits || key.commitment.len() != 64).then(|| "the commitment is not 64 hexadecimal digits".into())
+pub(super) fn flawed_commitment(commitment: &str) -> Option<String> {
+    let digits = commitment.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (!digits || commitment.len() != 64).then(|| "the commitment is not 64 hexadecimal digits".into())
 }

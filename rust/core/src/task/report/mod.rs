@@ -14,10 +14,7 @@ mod foreign;
 #[cfg(test)]
 mod tests;
 
-/// The format of reports that this version writes and reads.
-///
-/// Format 1 had neither a format nor a task. Its fields have had other names since, so it is refused by name.
-pub const FORMAT: u32 = 2;
+pub use self::foreign::FORMAT;
 
 /// The only data that leaves the crate: the items, freshly built, and the report (law 5).
 #[derive(Debug, Clone)]
@@ -146,7 +143,7 @@ impl Report {
     pub fn check(&self) -> Result<Vec<String>> {
         check_version(&self.version)?;
         let mut differences = self.enforced.differences()?;
-        differences.extend(flawed_commitment(&self.key));
+        differences.extend(flawed_commitment(&self.key.commitment));
         if self.key.insecure_test_key {
             differences.push("made with insecure_test_key, so nothing is private".into());
         }
