@@ -185,7 +185,7 @@ def last(name: str, file: Path, given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "plan").write_text(plan)
-        (place / "state").write_bytes(state or b"")
+        (place / "state").write_bytes(_core.seal(bytes(32), b"last", state or b""))
         pq.write_table(rows_of(table, 0, WEEKS - 1), place / "all")
         pq.write_table(rows_of(table, WEEKS - 1, WEEKS - 1), place / "new")
         taken: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
@@ -214,7 +214,7 @@ def child(folder: Path, given: argparse.Namespace) -> None:
             folder / "all", privacy=privacy, max_items_per_user=given.limit, mechanism=mechanism, **columns
         )
     else:
-        state, which = (folder / "state").read_bytes(), given.child.split()[1]
+        state, which = (b"last", (folder / "state").read_bytes()), given.child.split()[1]
         rows = _core.Source.files([folder / which], "parquet", quoted=True)
         _core.series_release(plan, bytes(32), state, bytes([WEEKS]) * 32, rows, COLUMNS, [])
     print(json.dumps([time.process_time() - began, peak_mib() - before]))

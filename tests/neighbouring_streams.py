@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from collections import defaultdict
+from fractions import Fraction
 
 from reference import series as ref
 
@@ -70,3 +72,37 @@ def replay(kind: type[ref.Series], plan: ref.Plan, stream: ref.Stream, noise: re
     present = ref.play(kind(plan, noise), stream)
     absent = ref.play(kind(plan, moved), ref.without(stream, user))
     return present.lists, absent.lists, bool(middle.differences)
+
+
+#: The noise of the enumerations: symmetric, and less likely the larger it is.
+LAW = {-1: Fraction(1, 4), 0: Fraction(1, 2), 1: Fraction(1, 4)}
+
+
+def divergence(law: dict, other: dict, epsilon: float) -> float:
+    factor = math.exp(epsilon)
+    return sum(max(float(p) - factor * float(other.get(x, 0)), 0.0) for x, p in law.items())
+
+
+def band(releases: int, threshold: int, cap: int) -> Fraction:
+    """The probability that the noise of so many releases is below the threshold, by at most the cap."""
+    sums = {0: Fraction(1)}
+    for _ in range(releases):
+        after: dict = defaultdict(Fraction)
+        for total, p in sums.items():
+            for value, q in LAW.items():
+                after[total + value] += p * q
+        sums = after
+    return sum((p for total, p in sums.items() if threshold - cap <= total < threshold), Fraction(0))
+
+
+def threshold_part(plan: ref.Plan) -> Fraction:
+    """The sum over comparisons and ranks of Theorem 1."""
+    ages = [number - plan.block(number)[0] + 1 for number in range(plan.releases)]
+    return sum(
+        (
+            band(age, plan.threshold(age), plan.cap(age, rank))
+            for age in ages
+            for rank in range(1, plan.reach + 1)
+        ),
+        Fraction(0),
+    )

@@ -161,6 +161,7 @@ class SeriesRelease:
     #: The whole new state. It is not encrypted, and secret.
     @property
     def state(self) -> bytes: ...
+    def sealed_state(self, key: bytes, label: bytes) -> bytes: ...
     #: The new items. Their ``report`` is the text of the plan.
     @property
     def items(self) -> Release: ...
@@ -345,12 +346,13 @@ def series_items(lists: Sequence[Release]) -> Release: ...
 
 # `secret` and `noise_key` have 32 bytes. `columns_json` is the `columns` of a request, such as
 # `{"user": "u", "items": ["i"]}`, with `ngrams` if there are such. `forget` has digests that
-# `series_user_digests` made under the same secret. The first release has no state. A state that is damaged,
+# `series_user_digests` made under the same secret. The first release has no state. It may be
+# given as its label and what `seal` made of it with the secret. A state that is damaged,
 # or of another plan or secret, is a `DataError`, and a plan that does not hold a `ReportError`.
 def series_release(
     plan: str,
     secret: bytes,
-    state: bytes | None,
+    state: bytes | tuple[bytes, bytes] | None,
     noise_key: bytes,
     source: Source,
     columns_json: str,
@@ -358,15 +360,13 @@ def series_release(
     *,
     threads: int | None = None,
     memory_limit: int | None = None,
-    progress: Callable[..., object] | None = None,
-    with_phase: bool = False,
 ) -> SeriesRelease: ...
 
 # As `series_release`. `named` has pairs of anything and a public item, which are counted from now on.
 def count_series_release(
     plan: str,
     secret: bytes,
-    state: bytes | None,
+    state: bytes | tuple[bytes, bytes] | None,
     noise_key: bytes,
     source: Source,
     columns_json: str,

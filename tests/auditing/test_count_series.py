@@ -1,88 +1,76 @@
-"""An audit of `dpsel.CountSeries`: what its numbers let anybody conclude, against what it claims."""
+"""The audit of `dpsel.CountSeries`: what its numbers let anybody conclude, against what it claims."""
 
 from __future__ import annotations
 
-import json
 import math
-from random import Random
 
-import numpy as np
 import pytest
 
-from dpsel import _core
-from dpsel.auditing._bounds import proportion_above, proportion_below
+import dpsel
+from dpsel.auditing import _series
+from dpsel.auditing._series import SeriesPlan, audit_series
+from dpsel.auditing._verdicts import claim_of
+from dpsel.exceptions import WeakGuaranteeWarning
 
-COLUMNS = json.dumps({"user": "user", "items": ["item"]})
-#: Users, each with items of its own, in one run: so many trials, half of them with the user.
-TRIALS, ITEMS = 80_000, 9
-#: Samples see no smaller delta.
-EPSILON, DELTA = 2.0, 0.05
+CLAIM = dpsel.ApproxDP(epsilon=2.0, delta=0.05)
 FALSE_ALARM = 1e-6
 
 
-def published(plan: str, releases: int, held: list[tuple[int, int]], seed: int) -> np.ndarray:
-    """The numbers of all items in all releases, with the same rows in each."""
-    draw = Random(seed)
-    secret, state, numbers = draw.randbytes(32), None, []
-    for number in range(releases):
-        source = _core.Source.pairs(held)
-        named = [(0, item) for item in range(TRIALS * ITEMS)] if number == 0 else None
-        made = _core.count_series_release(plan, secret, state, draw.randbytes(32), source, COLUMNS, [], named)
-        state = made.state
-        items, users = made.items.to_columns()
-        assert items == list(range(TRIALS * ITEMS))
-        numbers.append(users)
-    return np.array(numbers, dtype=float)
+def plan(**counts) -> SeriesPlan:
+    usual = {"window": 1, "max_releases_per_item": 3, "unit": "user"} | counts
+    return SeriesPlan("count-series", None, 3, 9, counts=tuple(usual.items()))
 
 
-def statistic(plan: str, numbers: np.ndarray) -> np.ndarray:
-    """What tells most of a user that counted in all releases: its shift, times the noisy values."""
-    found = json.loads(plan)
-    releases = found["asked"]["releases"]
-    toeplitz = lambda column: np.array(  # noqa: E731
-        [
-            [column[t - s] if 0 <= t - s < len(column) else 0.0 for s in range(releases)]
-            for t in range(releases)
-        ]
-    )
-    decode = toeplitz(np.array(found["decode"]) / found["decode"][0])
-    weights = toeplitz(np.array(found["weights"]) / found["weights"][0])
-    shift = weights.sum(axis=1)
-    return (shift @ np.linalg.solve(decode, numbers)).reshape(TRIALS, ITEMS).sum(axis=1)
+@pytest.mark.long("an audit of 20,000 users")
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {},
+        {"window": 3},
+        {"window": 3, "max_releases_per_item": 1},
+        {"unit": "user-release", "max_releases_per_item": 1},
+    ],
+    ids=str,
+)
+def test_an_audit_comes_near_the_claim_and_does_not_pass_it(counts) -> None:
+    finding = audit_series(plan(**counts), CLAIM, None, 150_000, FALSE_ALARM)
+    assert 0.65 * CLAIM.epsilon < finding.epsilon <= CLAIM.epsilon
+    assert not finding.refuted
 
 
-def refuted(likely: np.ndarray, rare: np.ndarray, limit: float) -> float:
-    """The largest epsilon that the samples of the event at a limit refute at this delta."""
-    hits, misses = int(np.sum(likely >= limit)), int(np.sum(rare >= limit))
-    above = proportion_above(hits, len(likely), FALSE_ALARM / 2)
-    below = proportion_below(misses, len(rare), FALSE_ALARM / 2)
-    return math.log((above - DELTA) / below)
+def test_a_claim_that_is_too_small_is_refuted(monkeypatch) -> None:
+    """The series keeps what it promises, but the audit is told of half of it."""
+    half = dpsel.ApproxDP(epsilon=1.0, delta=CLAIM.delta)
+    monkeypatch.setattr(_series, "claim_of", lambda _: claim_of(half))
+    assert audit_series(plan(), CLAIM, None, 100_000, FALSE_ALARM).refuted
 
 
-@pytest.mark.long("an audit of 80,000 users")
-@pytest.mark.parametrize(("window", "each", "of_one"), [(1, 3, False), (3, 3, False), (1, 1, True)])
-def test_an_audit_comes_near_the_claim_and_does_not_pass_it(window, each, of_one) -> None:
-    releases = each
-    plan = _core.count_series_plan(
-        epsilon=EPSILON,
-        delta=DELTA,
-        rho=None,
-        releases=releases,
-        window=window,
-        max_items_per_user=ITEMS,
-        max_releases_per_item=each,
-        is_of_one_release=of_one,
-    )
-    half = TRIALS // 2
-    held = [(item // ITEMS, item) for item in range(half * ITEMS)]
-    found = statistic(plan, published(plan, releases, held, seed=window))
-    with_user, without_user = found[:half], found[half:]
-    stated = json.loads(plan)
-    # The square of the norm of a user, by which the statistic moves.
-    weights = np.array(stated["weights"]) / stated["weights"][0]
-    norm = ITEMS * sum(weights[: release + 1].sum() ** 2 for release in range(releases))
-    mu = stated["certificate"]["mu"]
-    # The event whose probabilities differ most at this epsilon.
-    far = norm * (0.5 + EPSILON / mu**2)
-    for likely, rare, limit in ((with_user, without_user, far), (-without_user, -with_user, far - norm)):
-        assert 0.8 * EPSILON < refuted(likely, rare, limit) <= EPSILON
+def test_the_statistic_undoes_the_decoding() -> None:
+    stated = _series.plan_of(plan(window=3), CLAIM, 9)
+    decode = [part / stated["decode"][0] for part in stated["decode"]]
+    moved = _series._shift(stated, 3)
+    factors = _series._decoded(stated, moved)
+    noisy = [3.0, -1.0, 2.0]
+    numbers = [sum(decode[at - k] * noisy[k] for k in range(at + 1)) for at in range(3)]
+    told = math.fsum(factor * number for factor, number in zip(factors, numbers, strict=True))
+    assert told == pytest.approx(math.fsum(a * b for a, b in zip(moved, noisy, strict=True)))
+
+
+def test_a_series_of_numbers_is_audited_with_its_own_parameters(tmp_path) -> None:
+    with pytest.warns(WeakGuaranteeWarning):
+        series = dpsel.CountSeries.create(
+            tmp_path / "numbers",
+            key=tmp_path / "key",
+            privacy=CLAIM,
+            releases=52,
+            max_items_per_user=4,
+            unit="user-release",
+            user="user",
+            item="item",
+        )
+    report = dpsel.audit(series)
+    (finding,) = report.findings
+    assert report.ok
+    assert finding.tables == "numbers of 4 items in 1 release"
+    assert 0.25 * CLAIM.epsilon < finding.epsilon <= CLAIM.epsilon
+    assert series.status().made == 0

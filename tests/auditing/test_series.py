@@ -1,8 +1,4 @@
-"""An audit of `dpsel.Series`: the exact law of the list of an item whose holders hold nothing else.
-
-Whoever holds one item alone gives it all that it may spend, whatever the item's importance is. So the score
-is a random walk with known steps, which ends where it is paused, and comes out where it reaches a threshold.
-"""
+"""The audit of `dpsel.Series`: the law of an item whose holders hold nothing else."""
 
 from __future__ import annotations
 
@@ -10,16 +6,17 @@ import bisect
 import json
 import math
 
-import numpy as np
 import pytest
 
+import dpsel
 from dpsel import _core
+from dpsel.auditing._search import Claim
+from dpsel.auditing._series import chance, given, law_of_lists
+from dpsel.auditing._verdicts import exact
+from dpsel.exceptions import InvalidParameterError
 from reference import series as ref
 
-UNIT = 2**30
 COLUMNS = json.dumps({"user": "user", "items": ["item"]})
-#: Points of the grid of scores in one standard deviation of a round.
-FINE = 40
 
 
 def plan_of(epsilon: float, delta: float, releases: int = 52, most: int = 1000) -> dict:
@@ -45,73 +42,61 @@ def reference(plan: dict) -> ref.Plan:
     )
 
 
-def given(plan: ref.Plan, start: int) -> list[int]:
-    """What a user that comes with the first release of the last block gives its only item, step by step."""
-    series = ref.Series(plan, lambda *_: 0, watched="u")
-    series.number = start
-    for _ in range(start, plan.releases):
-        series.release({"u": frozenset("i")})
-    return [
-        series.watched_weights[t, r, "i"] for t in range(start, plan.releases) for r in range(plan.rounds)
-    ]
-
-
-def pause(plan: ref.Plan, length: int, done: int) -> float:
-    """The score below which an item is paused after so many steps; none after the last one."""
-    every = length * plan.rounds
-    if done == every:
-        return -math.inf
-    below = 3 * plan.unit * ref.root(done * (every - done), every * plan.rounds) >> 30
-    return plan.threshold(length) * done // every - below
-
-
-def chance(plan: dict, users: int) -> float:
-    """The probability that an item of so many users, which come with the last block, comes out in it."""
+def test_a_lone_pair_is_given_what_the_reference_gives() -> None:
+    plan = plan_of(1.765, 4.96e-5)
     of = reference(plan)
-    start, length = of.block(of.releases - 1)
-    drift, sigma = [users * each / UNIT for each in given(of, start)], plan["sigma"]
-    step = sigma / FINE
-    reach = of.threshold(length) / UNIT + 12 * sigma * math.sqrt(len(drift)) + sum(drift)
-    scores = np.arange(-math.ceil(reach / step), math.ceil(reach / step) + 1) * step
-    kernel_at = np.arange(-12 * FINE, 12 * FINE + 1) / FINE
-    density, total, out = None, 0.0, 0.0
-    for number, each in enumerate(drift, start=1):
-        total += each
-        if density is None:
-            density = np.exp(-(((scores - each) / sigma) ** 2) / 2) / (sigma * math.sqrt(2 * math.pi)) * step
-        else:
-            kernel = np.exp(-((kernel_at - each / sigma) ** 2) / 2) / (FINE * math.sqrt(2 * math.pi))
-            density = np.convolve(density, kernel, mode="same")
-        density[scores < pause(of, length, number) / UNIT] = 0.0
-        age, rest = divmod(number, of.rounds)
-        if rest == 0:
-            threshold = of.threshold(age) / UNIT
-            comes_out = (scores >= threshold) & (scores - total < threshold)
-            out += density[comes_out].sum()
-            density[comes_out] = 0.0
-    return float(out)
+    start, _ = of.block(of.releases - 1)
+    series = ref.Series(of, lambda *_: 0, watched="u")
+    series.number = start
+    for _ in range(start, of.releases):
+        series.release({"u": frozenset("i")})
+    weights = [series.watched_weights[t, r, "i"] for t in range(start, of.releases) for r in range(of.rounds)]
+    assert given(plan) == pytest.approx(weights, abs=2)
 
 
-def attained(plan: dict, delta: float) -> tuple[float, int]:
-    """The largest epsilon that lists need at this delta, over numbers of other users, and that number."""
-    best = (-math.inf, 0)
-    before = chance(plan, 0)
-    for others in range(200):
-        after = chance(plan, others + 1)
-        # Both events: that the item comes out, and that it does not.
-        for likely, rare in ((after, before), (1 - before, 1 - after)):
-            if likely > delta and rare > 0:
-                best = max(best, (math.log((likely - delta) / rare), others))
-        before = after
-        if before > 0.999:
-            break
-    return best
+def test_the_audit_finds_most_of_the_claim_and_not_all_of_it() -> None:
+    for epsilon, delta, least in [(1.765, 4.96e-5, 0.9), (6.0, 1e-6, 0.85), (3.0, 0.05, 0.87)]:
+        privacy = dpsel.ApproxDP(epsilon=epsilon, delta=delta)
+        report = dpsel.audit("series", privacy=privacy, max_items_per_user=1000)
+        (finding,) = report.findings
+        assert report.ok
+        assert finding.method == "exact"
+        assert least * epsilon < finding.epsilon <= epsilon
+        assert finding.delta <= delta
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.765, 4.96e-5), (6.0, 1e-6), (3.0, 0.05)])
-def test_lists_attain_more_than_half_of_the_claim_and_not_all_of_it(epsilon, delta) -> None:
-    found, _ = attained(plan_of(epsilon, delta), delta)
-    assert 0.5 * epsilon < found <= epsilon
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda plan: plan | {"sigma": 0.8 * plan["sigma"]},
+        lambda plan: plan | {"norm": 2 * plan["norm"]},
+        lambda plan: plan | {"caps": [[3 * cap for cap in caps] for caps in plan["caps"]], "norm": 9 << 60},
+    ],
+    ids=["noise", "norm", "caps"],
+)
+def test_a_wrong_plan_is_refuted(wrong) -> None:
+    claim = Claim(3.0, 0.05)
+    plan = plan_of(claim.epsilon, claim.delta)
+    assert not exact("series", claim, law_of_lists(plan, claim)).refuted
+    assert exact("series", claim, law_of_lists(wrong(plan), claim)).refuted
+
+
+def test_a_series_is_audited_with_its_own_parameters(tmp_path) -> None:
+    privacy = dpsel.ApproxDP(epsilon=3.0, delta=1e-5)
+    fixed = {"releases": 4, "max_items_per_user": 3, "user": "user", "item": "item"}
+    series = dpsel.Series.create(tmp_path / "a", key=tmp_path / "key", privacy=privacy, **fixed)
+    (finding,) = dpsel.audit(series).findings
+    assert (finding.subject, finding.claimed_epsilon, finding.refuted) == ("series", 3.0, False)
+    assert series.status().made == 0
+    for given_beside in ({"privacy": privacy}, {"max_items_per_user": 3}):
+        with pytest.raises(InvalidParameterError, match="must be left out with a series"):
+            dpsel.audit(series, **given_beside)
+    with pytest.raises(InvalidParameterError, match="must be ApproxDP"):
+        dpsel.audit("series", privacy=dpsel.PureDP(epsilon=1.0))
+    rho = dpsel.ZCDP(rho=0.1, delta=1e-6)
+    other = dpsel.Series.create(tmp_path / "b", key=tmp_path / "key", privacy=rho, **fixed)
+    with pytest.raises(InvalidParameterError, match="ApproxDP for an audit"):
+        dpsel.audit(other)
 
 
 def test_the_law_is_that_of_releases() -> None:
@@ -135,6 +120,6 @@ def test_the_law_is_that_of_releases() -> None:
             counts[owner[item]] += 1
     assert 0.05 * items < counts[2] < 0.95 * items
     for users in sizes:
-        expected = chance(plan, users)
+        expected = chance(plan, given(plan), users)
         # Six standard deviations: a chance of 1e-8 for all of them.
         assert abs(counts[users] / items - expected) < 6 * math.sqrt(expected * (1 - expected) / items)

@@ -122,3 +122,22 @@ def test_refusals(dpsel_run, folder, arguments, code, message) -> None:
     run = dpsel_run("series", *arguments)
     assert (run.code, message in run.error) == (code, True), run.err
     assert dpsel_run("series", "status", "folder", *KEY).out.startswith("0 releases made")
+
+
+def test_a_card_from_the_shell(series, folder, rows) -> None:
+    series("release", rows, "--name", "W01")
+    assert series("card", "-o", "card.html").code == 0
+    page = (folder / "card.html").read_text()
+    assert "W01</th><td>2 new items" in page
+    assert "1 release made of at most 3" in page
+    wrong = series("card", "-o", "series.key")
+    assert wrong.code != 0
+    assert len((folder / "series.key").read_text().strip()) == 64
+
+
+def test_what_outgrows_memory_is_refused_and_nothing_is_released(series, rows) -> None:
+    refused = series("release", rows, "--name", "W01", "--memory-limit", "1000")
+    assert refused.code != 0
+    assert "raise it, or pass the rows that are new alone" in refused.err
+    assert series("release", rows, "--name", "W01", "--scratch", "here").code == 2
+    assert json.loads(series("status", "--json").out)["made"] == 0

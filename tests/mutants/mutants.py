@@ -2913,14 +2913,14 @@ MUTANTS = [
     ),
     Mutant(
         "reports of every format are read",
-        CORE + "task/report.rs",
+        CORE + "task/report/foreign.rs",
         "(Some(format), _) if format.as_u64() == Some(FORMAT.into()) => return Ok(()),",
         "(Some(format), _) if format.as_u64() >= Some(FORMAT.into()) => return Ok(()),",
         ("tests/bad_input/test_bad_reports.py", "cargo:other_formats_are_refused_by_name"),
     ),
     Mutant(
         "errors about a report quote it",
-        CORE + "task/report.rs",
+        CORE + "task/report/mod.rs",
         "Error::Report(without_quotes(&e.to_string()))",
         "Error::Report(e.to_string())",
         ("cargo:a_report_that_cannot_be_read_is_not_quoted",),
@@ -3848,8 +3848,8 @@ MUTANTS = [
     Mutant(
         "a block of a series keeps the scores of the one before",
         CORE + "series/release.rs",
-        "            item.walk = None;\n            if item.status == Status::Out {",
-        "            if item.status == Status::Out {",
+        "            item.walk = None;\n            item.status = match",
+        "            item.status = match",
         (SERIES,),
     ),
     Mutant(
@@ -3876,8 +3876,8 @@ MUTANTS = [
     Mutant(
         "a forgotten user of a series comes back",
         CORE + "series/arrivals.rs",
-        "if state.forgotten.binary_search(digest).is_ok() {",
-        "if state.release == 0 {",
+        "if forgotten.binary_search(digest).is_ok() {",
+        "if forgotten.len() == usize::MAX {",
         (SERIES,),
     ),
     Mutant(
@@ -4016,7 +4016,7 @@ MUTANTS = [
     Mutant(
         "a user keeps its account where each release is protected alone",
         CORE + "series/counts/release.rs",
-        "CountsUnit::UserRelease => self.state.accounts.clear(),",
+        "CountsUnit::UserRelease => self.state.kept.accounts.clear(),",
         "CountsUnit::UserRelease => {}",
         (NUMBERS,),
     ),
@@ -4026,5 +4026,19 @@ MUTANTS = [
         "if (folder.header.counts is not None) != self._has_counts:",
         "if folder.header.counts == 0:",
         ("tests/series/test_count_series_releases.py",),
+    ),
+    Mutant(
+        "the audit of a series spends more of a user than the series does",
+        "python/dpsel/auditing/_series.py",
+        "left -= rounds * weight * weight",
+        "left -= 2 * rounds * weight * weight",
+        ("tests/auditing/test_series.py",),
+    ),
+    Mutant(
+        "the card of a series is silent about rows that react",
+        IN_SERIES + "_card.py",
+        "            if self.status.prompt\n",
+        "            if self.status.is_closed and not self.status.prompt\n",
+        ("tests/series/test_series_cards.py",),
     ),
 ]

@@ -93,6 +93,20 @@ def test_numbers_are_the_same_at_the_same_noisy_values(case) -> None:
             )
 
 
+def test_a_deletion_that_reads_rows_breaks_the_unit_of_one_release() -> None:
+    """Why no row may decide about deletions there: one row less brings in those of later releases."""
+    plan = replace(TINY, releases=8, weights=(1,), decode=(1,), most_releases=1, of_one_release=True)
+    runs = []
+    for first in (frozenset("a"), frozenset()):
+        series = ref.Series(plan, lambda *_: 0)
+        series.release({"u": first}, named="a")
+        for number in range(1, 8):
+            series.release({"u": frozenset("a")}, forget="u" if number == 1 and first else ())
+        runs.append(series.noisy["a"])
+    moved = sum((one - other) ** 2 for one, other in zip(*runs, strict=True))
+    assert moved == 8 * plan.norm
+
+
 def divergence(law: dict, other: dict, epsilon: float) -> float:
     factor = math.exp(epsilon)
     return sum(max(float(p) - factor * float(other.get(x, 0)), 0.0) for x, p in law.items()) + 1e-12

@@ -76,10 +76,11 @@ class World:
             noise = inputs.noise.raw
             assert noise not in self.keys
             self.keys.append(noise)
-            history = [] if inputs.state is None else json.loads(inputs.state)
+            history = [] if inputs.state is None else json.loads(inputs.secret.unseal(*inputs.state))
             items = f"{table} with {noise.hex()} after {len(history)}"
             history.append({"items": items, "forget": sorted(each.decode() for each in inputs.forget)})
-            return Made(json.dumps(history).encode(), items.encode())
+            sealed = inputs.secret.seal(inputs.label, json.dumps(history).encode())
+            return Made(sealed, items.encode())
 
         return run
 
@@ -110,7 +111,8 @@ class World:
         """What was shown is in the one history that goes on, and so is what was promised."""
         with entered(self.files, KEY, self.follow) as folder:
             commits = [folder.items_of(commit).decode() for commit in folder.commits]
-            sealed = folder._inputs(folder.secrets.states).state if folder.secrets.states else None
+            secret = folder.secrets.states
+            sealed = folder._inputs(secret).state if secret else None
             names = [commit.name for commit in folder.commits]
             waiting, is_closed = len(folder.requests), folder.is_closed
         assert [commits[names.index(name)].encode() for name in self.shown] == list(self.shown.values())
@@ -121,7 +123,7 @@ class World:
                 "header.json", "closed", "commit", "log.jsonl"
             }  # fmt: skip
             return
-        history = json.loads(sealed) if sealed else []
+        history = json.loads(secret.unseal(*sealed)) if secret and sealed else []
         assert [each["items"] for each in history] == commits
         for user, made in self.forgotten.items():
             applied = {name for each in history[made : made + 1] for name in each["forget"]}

@@ -10,11 +10,18 @@ from fractions import Fraction
 
 import pytest
 
-from neighbouring_streams import UNIT, YEAR, gaussian, random_stream, replay, rows
+from neighbouring_streams import (
+    LAW,
+    UNIT,
+    YEAR,
+    divergence,
+    gaussian,
+    random_stream,
+    replay,
+    rows,
+    threshold_part,
+)
 from reference import series as ref
-
-#: The noise of the enumerations: symmetric, and less likely the larger it is.
-LAW = {-1: Fraction(1, 4), 0: Fraction(1, 2), 1: Fraction(1, 4)}
 
 TINY = ref.Plan(
     blocks=(0, 1), releases=3, rounds=1, norm=6, threshold=lambda _: 2, cap=lambda _, __: 1, reach=2
@@ -71,36 +78,6 @@ def outcomes(plan: ref.Plan):
     """All noise of two items in three releases, with its probability."""
     for values in itertools.product(LAW, repeat=2 * plan.releases):
         yield tape(values), math.prod(LAW[value] for value in values)
-
-
-def divergence(law: dict, other: dict, epsilon: float) -> float:
-    factor = math.exp(epsilon)
-    return sum(max(float(p) - factor * float(other.get(x, 0)), 0.0) for x, p in law.items())
-
-
-def band(releases: int, threshold: int, cap: int) -> Fraction:
-    """The probability that the noise of so many releases is below the threshold, by at most the cap."""
-    sums = {0: Fraction(1)}
-    for _ in range(releases):
-        after: dict = defaultdict(Fraction)
-        for total, p in sums.items():
-            for value, q in LAW.items():
-                after[total + value] += p * q
-        sums = after
-    return sum((p for total, p in sums.items() if threshold - cap <= total < threshold), Fraction(0))
-
-
-def threshold_part(plan: ref.Plan) -> Fraction:
-    """The sum over comparisons and ranks of Theorem 1."""
-    ages = [number - plan.block(number)[0] + 1 for number in range(plan.releases)]
-    return sum(
-        (
-            band(age, plan.threshold(age), plan.cap(age, rank))
-            for age in ages
-            for rank in range(1, plan.reach + 1)
-        ),
-        Fraction(0),
-    )
 
 
 @pytest.mark.parametrize("case", CASES)

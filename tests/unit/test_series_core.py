@@ -135,16 +135,11 @@ def test_settings_are_checked_and_kept_to() -> None:
     for settings, words in (
         ({"threads": 0}, "threads must be"),
         ({"memory_limit": -1}, "memory_limit must be"),
-        ({"progress": 3}, "progress must be"),
     ):
         with pytest.raises(InvalidParameterError, match=words):
             release(pairs(PAIRS), **settings)
     with pytest.raises(MemoryLimitError):
         release(pairs(PAIRS), memory_limit=1000)
-    seen: list[tuple[int, int]] = []
-    release(pairs(PAIRS), progress=lambda done, total: seen.append((done, total)), threads=2)
-    assert seen == sorted(seen)
-    assert seen[-1][0] == seen[-1][1]
 
 
 def test_only_what_was_sealed_is_unsealed() -> None:

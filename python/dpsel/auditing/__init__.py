@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dpsel.accounting import Privacy
     from dpsel.mechanisms import SelectionMechanism, TopKMechanism
+    from dpsel.series import CountSeries, Series
 
 __all__ = ["AuditReport", "Finding", "Witness", "audit", "audit_callable", "items_and_numbers"]
 
@@ -32,7 +33,7 @@ FALSE_ALARM = 1e-6
 
 
 def audit(
-    *mechanisms: SelectionMechanism | TopKMechanism | str,
+    *mechanisms: SelectionMechanism | TopKMechanism | Series | CountSeries | str,
     privacy: Privacy | None = None,
     max_items_per_user: int | None = None,
     levels: int | None = None,
@@ -49,7 +50,9 @@ def audit(
     Args:
         *mechanisms: Mechanisms or their names, such as ``"sips"``; by default everything, and as a control
             the published calibration of [`GreedyFrequency`][dpsel.GreedyFrequency], which has to be refuted.
-            With a pure claim everything means everything that can be pure.
+            With a pure claim everything means everything that can be pure. A
+            [`Series`][dpsel.Series] or [`CountSeries`][dpsel.CountSeries] stands for a new one with its
+            parameters; nothing of it is released. The names are ``"series"`` and ``"count-series"``.
         privacy: The claim to test; by default a usual one for computed laws, and one of a larger delta,
             which samples can see, for the others.
         max_items_per_user: The limit; by default one that fits. ``OneItem`` always has the limit 1.

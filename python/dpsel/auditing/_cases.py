@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dpsel.accounting import ApproxDP, Counts, PureDP, Quantile
+from dpsel.auditing._series import SeriesPlan, is_series
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms import (
     GreedyFrequency,
@@ -64,6 +65,11 @@ class Case:
     def is_counts(self) -> bool:
         """Whether it is numbers beside every selection."""
         return isinstance(self.mechanism, Counts)
+
+    @property
+    def is_series(self) -> bool:
+        """Whether it is a series of releases."""
+        return isinstance(self.mechanism, SeriesPlan)
 
     @property
     def is_published(self) -> bool:
@@ -126,7 +132,7 @@ def _with_screening(mechanism: Any) -> Any:
 def with_guarantee(privacy: ApproxDP | PureDP | None) -> list[Case]:
     """Return every case that has a guarantee of this kind; items that nobody named need a delta."""
     if not isinstance(privacy, PureDP):
-        return [*every_case(), look(), with_numbers()]
+        return [*every_case(), look(), with_numbers(), *series()]
     return [case for case in every_case() if case.is_top_k and not case.mechanism.finds_domain]
 
 
@@ -140,8 +146,13 @@ def with_numbers() -> Case:
     return Case("counts", Counts())
 
 
+def series() -> list[Case]:
+    """Return a series of lists and one of numbers, which are no mechanisms either."""
+    return [Case(plan.name, plan) for plan in (SeriesPlan.of_lists(), SeriesPlan.of_numbers())]
+
+
 def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
-    """Return the cases for mechanisms and names; a mechanism's name stands for all ways to release.
+    """Return the cases for mechanisms, series and names; a mechanism's name stands for all ways to release.
 
     Raises:
         InvalidParameterError: If something is neither.
@@ -151,7 +162,11 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
         if isinstance(each, Mechanism):
             found.append(Case(_name(each), each))
             continue
-        known = [*every_case(), look(), with_numbers()]
+        if is_series(each):
+            plan = SeriesPlan.of(each)
+            found.append(Case(plan.name, plan))
+            continue
+        known = [*every_case(), look(), with_numbers(), *series()]
         named = [replace(case, control=False) for case in known if case.name == each]
         family = [case for case in known if not case.control and _family(case) == each]
         if not named and not family:
@@ -162,7 +177,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
 
 
 def _family(case: Case) -> str:
-    if case.is_look or case.is_counts:
+    if case.is_look or case.is_counts or case.is_series:
         return case.name
     family: str = case.mechanism.name.replace("_", "-")
     return family

@@ -21,6 +21,7 @@ from dpsel.auditing._sampling import SelectSampler, looks
 from dpsel.auditing._score_attacks import attacks
 from dpsel.auditing._scored import is_scored
 from dpsel.auditing._search import Effort, falsify
+from dpsel.auditing._series import audit_series
 from dpsel.auditing._top_k_run import audit_top_k
 from dpsel.auditing._tree_attacks import audit_trees, cases_of_trees, checked_levels
 from dpsel.auditing._verdicts import claim_of, exact, sampled
@@ -93,6 +94,9 @@ def run(
                 if not (each.is_top_k or each.control)
             ]
             found += audit_counts(selections, claimed, bound, kinds["rows"].test, part)
+            continue
+        if case.is_series:
+            found.append(audit_series(case.mechanism, claimed, bound, kinds["rows"].test, part))
             continue
         audited = audit_top_k if case.is_top_k else _audit_selection
         found += audited(case, claimed, bound, kinds, part)

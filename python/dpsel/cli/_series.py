@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import dpsel
+from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._exit import ExitCode
-from dpsel.cli._options import json_option, rows_from
+from dpsel.cli._options import (
+    column_options,
+    columns_from,
+    format_option,
+    json_option,
+    memory_option,
+    rows_from,
+    threads_option,
+)
 from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 from dpsel.cli._results import STDOUT_FORMATS, target_of
+from dpsel.cli._sql import sql_options
 from dpsel.cli._streams import require_stdout
-from dpsel.cli._types import ItemFile, Items, named_as
+from dpsel.cli._types import ItemFile, Items, WholeRange, named_as
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 folder_argument = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -60,12 +73,52 @@ output_options = (
 
 def with_output(function: Any) -> Any:
     """Add the options of what is written."""
-    for option in reversed(output_options):
+    return _with(output_options, function)
+
+
+def create_options(limit: str) -> Callable[[Any], Any]:
+    """Return what adds the options that every series is created with; ``limit`` says what its limit does."""
+    options = (
+        folder_argument,
+        key_option,
+        column_options,
+        privacy_options,
+        ledger_option,
+        click.option(
+            "--releases", required=True, type=WholeRange(min=1), metavar="N", help="The most releases."
+        ),
+        click.option("--max-items-per-user", required=True, type=WholeRange(min=1), metavar="N", help=limit),
+    )
+    return lambda function: _with(options, function)
+
+
+def release_options(function: Any) -> Any:
+    """Add the options of a release."""
+    before = (folder_argument, click.argument("paths", nargs=-1, metavar="PATHS..."))
+    settings = (sql_options, format_option, threads_option, memory_option, with_output)
+    return _with((*before, key_option, booked_option, name_option, *settings), function)
+
+
+def _with(options: tuple[Any, ...], function: Any) -> Any:
+    for option in reversed(options):
         function = option(function)
     return function
 
 
 Kind = type[dpsel.Series] | type[dpsel.CountSeries]
+
+
+def create(kind: Kind, folder: Path, options: dict[str, Any], *own: str) -> None:
+    """Make a series with the options that every kind has and its own ones, and say what it promises."""
+    refuse_same_file({"FOLDER": folder}, [], {"--key": options["key"], "--ledger": options["ledger"]})
+    series = kind.create(
+        folder,
+        key=options["key"],
+        privacy=paid_from(privacy_from(options["epsilon"], options["rho"], options["delta"]), options),
+        **columns_from(options),
+        **{name: options[name] for name in ("releases", "max_items_per_user", *own)},
+    )
+    click.echo(str(series.status()), err=True)
 
 
 def opened(kind: Kind, folder: Path, options: dict[str, Any]) -> Any:
@@ -127,6 +180,21 @@ def add_common_commands(command: click.Group, kind: Kind) -> None:
         result = opened(kind, folder, options).check()
         click.echo(str(result))
         return ExitCode.OK if result.ok else ExitCode.CHECK_FAILED
+
+    @command.command("card", short_help="Write a page that says what all releases protect.")
+    @folder_argument
+    @key_option
+    @booked_option
+    @click.option(
+        "-o", "--output", required=True, metavar="FILE", help="A file .html, or .svg for the figure alone."
+    )
+    def card(folder: Path, output: str, **options: Any) -> None:
+        """Write a page to publish beside what the series in FOLDER released.
+
+        It has the guarantee of all releases together, their names, and how many items each published.
+        """
+        refuse_same_file({"--output": Path(output)}, [], {f"--{name}": options[name] for name in options})
+        opened(kind, folder, options).card().save(output)
 
     @command.command("forget", short_help="Delete what a series keeps of users.")
     @folder_argument

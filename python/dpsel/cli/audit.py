@@ -39,7 +39,8 @@ published calibration that is known to be wrong. `steered` has more lines, for a
 it publishes: on its claim, and on the most that a user may add to the score of one item.
 
 `quantile` is the noisy look that a limit from the data takes, and `counts` are numbers of users or rows
-beside every selection. Both are no mechanisms, and have their names here.
+beside every selection. `series` and `count-series` are those of these commands. These are no mechanisms, and
+have their names here.
 
 A MECHANISM is a name, which stands for every way to release, or a name with parameters in parentheses:
 'sips(rounds=5)'. `dpsel mechanisms` lists them.
@@ -62,7 +63,7 @@ class _Subject(MechanismType):
         """Return a name as the audit spells it, or a mechanism."""
         if not isinstance(value, str) or "(" in value or ")" in value:
             return super().convert(value, param, ctx)
-        if value in ("quantile", "counts"):
+        if value in ("quantile", "counts", "series", "count-series"):
             return value
         if cls := spellings(self.named).get(value):
             return shown_name(cls)

@@ -7,19 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
-from dpsel.cli._options import column_options, columns_from, format_option, memory_option, threads_option
-from dpsel.cli._output import refuse_same_file
-from dpsel.cli._series import (
-    add_common_commands,
-    booked_option,
-    folder_argument,
-    key_option,
-    name_option,
-    show_release,
-    with_output,
-)
-from dpsel.cli._sql import sql_options
+from dpsel.cli._series import add_common_commands, create_options, release_options, show_release
+from dpsel.cli._series import create as make
 from dpsel.cli._types import ItemFile, WholeRange
 
 if TYPE_CHECKING:
@@ -48,19 +37,7 @@ def command() -> None:
 
 
 @command.command("create", short_help="Make a series of numbers, and pay for all of its releases.")
-@folder_argument
-@key_option
-@column_options
-@privacy_options
-@ledger_option
-@click.option("--releases", required=True, type=WholeRange(min=1), metavar="N", help="The most releases.")
-@click.option(
-    "--max-items-per-user",
-    required=True,
-    type=WholeRange(min=1),
-    metavar="N",
-    help="Whoever has at most N of the items counts whole in all of them.",
-)
+@create_options("Whoever has at most N of the items counts whole in all of them.")
 @click.option(
     "--max-releases-per-item",
     type=WholeRange(min=1),
@@ -82,35 +59,17 @@ def command() -> None:
 )
 def create(folder: Path, **options: Any) -> None:
     """Make a series in FOLDER, and pay for all of its releases; a repeated command pays nothing again."""
-    refuse_same_file({"FOLDER": folder}, [], {"--key": options["key"], "--ledger": options["ledger"]})
-    own = ("releases", "max_items_per_user", "max_releases_per_item", "window", "unit")
-    series = dpsel.CountSeries.create(
-        folder,
-        key=options["key"],
-        privacy=paid_from(privacy_from(options["epsilon"], options["rho"], options["delta"]), options),
-        **columns_from(options),
-        **{name: options[name] for name in own},
-    )
-    click.echo(str(series.status()), err=True)
+    make(dpsel.CountSeries, folder, options, "max_releases_per_item", "window", "unit")
 
 
 @command.command("release", short_help="Publish the numbers of the next release.")
-@folder_argument
-@click.argument("paths", nargs=-1, metavar="PATHS...")
-@key_option
-@booked_option
-@name_option
+@release_options
 @click.option(
     "--items",
     type=ItemFile(),
     metavar="FILE",
     help="Public items to be counted from now on: a CSV file with the item columns. Needed at first.",
 )
-@sql_options
-@format_option
-@threads_option
-@memory_option
-@with_output
 def release(folder: Path, paths: tuple[str, ...], items: Items | None, **options: Any) -> None:
     """Read PATHS, as of `dpsel select`, and publish the number of users of each item that was named.
 

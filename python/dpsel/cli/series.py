@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import dpsel
-from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
-from dpsel.cli._options import column_options, columns_from, format_option, memory_option, threads_option
-from dpsel.cli._output import refuse_same_file
-from dpsel.cli._series import (
-    add_common_commands,
-    booked_option,
-    folder_argument,
-    key_option,
-    name_option,
-    show_release,
-    with_output,
-)
-from dpsel.cli._sql import sql_options
-from dpsel.cli._types import WholeRange
+from dpsel.cli._series import add_common_commands, create_options, release_options, show_release
+from dpsel.cli._series import create as make
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,19 +33,7 @@ def command() -> None:
 
 
 @command.command("create", short_help="Make a series, and pay for all of its releases.")
-@folder_argument
-@key_option
-@column_options
-@privacy_options
-@ledger_option
-@click.option("--releases", required=True, type=WholeRange(min=1), metavar="N", help="The most releases.")
-@click.option(
-    "--max-items-per-user",
-    required=True,
-    type=WholeRange(min=1),
-    metavar="N",
-    help="The most items of each user that ever count, in the order in which they come.",
-)
+@create_options("The most items of each user that ever count, in the order in which they come.")
 @click.option(
     "--prompt",
     is_flag=True,
@@ -66,28 +42,11 @@ def command() -> None:
 )
 def create(folder: Path, **options: Any) -> None:
     """Make a series in FOLDER, and pay for all of its releases; a repeated command pays nothing again."""
-    refuse_same_file({"FOLDER": folder}, [], {"--key": options["key"], "--ledger": options["ledger"]})
-    series = dpsel.Series.create(
-        folder,
-        key=options["key"],
-        privacy=paid_from(privacy_from(options["epsilon"], options["rho"], options["delta"]), options),
-        **columns_from(options),
-        **{name: options[name] for name in ("releases", "max_items_per_user", "prompt")},
-    )
-    click.echo(str(series.status()), err=True)
+    make(dpsel.Series, folder, options, "prompt")
 
 
 @command.command("release", short_help="Publish the new items of the next release.")
-@folder_argument
-@click.argument("paths", nargs=-1, metavar="PATHS...")
-@key_option
-@booked_option
-@name_option
-@sql_options
-@format_option
-@threads_option
-@memory_option
-@with_output
+@release_options
 def release(folder: Path, paths: tuple[str, ...], **options: Any) -> None:
     """Read PATHS, as of `dpsel select`, and publish the new items of the next release.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsel import _core_calls
 from dpsel.accounting import ApproxDP, for_group
@@ -27,10 +27,12 @@ from dpsel.release._wording import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
+    from dpsel.accounting import Privacy
     from dpsel.release._report import Report
 
-__all__ = ["Card"]
+__all__ = ["Card", "belief", "figure_of", "groups", "guarantee", "page", "part_of_page", "save_page", "table"]
 
 #: Beliefs before the release, for which the figure shows the beliefs after it.
 _PRIORS: Final = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
@@ -79,17 +81,11 @@ class Card:
 
     def to_html(self) -> str:
         """Return the page."""
-        sections = "".join(f"<h2>{html.escape(title)}</h2>{body}" for title, body in self._sections() if body)
-        return (
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><title>Release card</title>'
-            f"<style>{_STYLE}</style></head><body><h1>How this list was protected</h1>{sections}"
-            "</body></html>\n"
-        )
+        return page("Release card", "How this list was protected", self._sections())
 
     def to_svg(self) -> str:
         """Return the figure alone: how far the release can move a belief about one user."""
-        return _figure(self._epsilon())
+        return figure_of(self._epsilon())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file ``.html``, or the figure to a file ``.svg``.
@@ -97,27 +93,13 @@ class Card:
         Raises:
             FileError: If the extension is another one, or the file cannot be written.
         """
-        import os
-
-        name = os.fspath(path)
-        if name.endswith((".html", ".htm")):
-            _core_calls.write_text(checked_output(path), self.to_html())
-        elif name.endswith(".svg"):
-            _core_calls.write_text(checked_output(path), self.to_svg())
-        else:
-            raise FileError(f"cannot write {name}: a card is a file .html, and its figure a file .svg")
+        save_page(path, self.to_html(), self.to_svg())
 
     def _repr_html_(self) -> str:
-        body = "".join(f"<h3>{html.escape(title)}</h3>{body}" for title, body in self._sections() if body)
-        return f'<div style="overflow-wrap:anywhere">{body}</div>'
+        return part_of_page(self._sections())
 
     def _epsilon(self) -> float:
-        epsilon: float = self._stated().epsilon
-        return epsilon
-
-    def _stated(self) -> Any:
-        """Return the whole cost as epsilon, with delta if it has one."""
-        return for_group(self.report.cost.total, 1)
+        return for_group(self.report.cost.total, 1).epsilon
 
     def _sections(self) -> list[tuple[str, str]]:
         if not self.report.has_guarantee or self.report.is_insecure:
@@ -127,9 +109,9 @@ class Card:
             return [("Not private", f'<p class="warning">This list is NOT PRIVATE: {why}.</p>')]
         return [
             ("What is protected", self._protected()),
-            ("The guarantee", self._guarantee()),
-            ("What one user could change", self._belief()),
-            ("Several users together", self._groups()),
+            ("The guarantee", guarantee(self.report.cost.total)),
+            ("What one user could change", belief(self.report.cost.total)),
+            ("Several users together", groups(self.report.cost.total)),
             ("How it was made", self._made()),
             ("What it does not say", self._limits()),
         ]
@@ -151,45 +133,6 @@ class Card:
             "covered: each item that this user holds, alone or with others. Whoever stands behind several of "
             "these users is protected as they are together.</p>"
         )
-
-    def _guarantee(self) -> str:
-        stated = self._stated()
-        factor = f"{math.exp(stated.epsilon):,.3g}" if stated.epsilon < _HUGE else "more than 10^300"
-        told = notation(self.report.cost.total.to_json())
-        converted = (
-            "" if told == notation(stated.to_json()) else f", which gives {notation(stated.to_json())}"
-        )
-        beside = ""
-        if isinstance(stated, ApproxDP):
-            odds = f"1 in {1 / stated.delta:,.0f}" if stated.delta < 1 else "1"
-            beside = (
-                f" Apart from that, something may happen with a probability of {stated.delta:.3g} ({odds}) "
-                "for which nothing is promised."
-            )
-        return (
-            f"<p><b>{html.escape(told)}</b>{html.escape(converted)}. One user changes the probability of "
-            f"any result by at most a factor of {factor}.{beside}</p>"
-        )
-
-    def _belief(self) -> str:
-        low, high = map(_percent, _after(0.5, self._epsilon()))
-        return (
-            "<p>Suppose that somebody who knows all other rows believes with 50 % that a certain user is "
-            f"in the data. After seeing the list that belief is between {low} and {high}. The figure "
-            f"has other beliefs.</p>{self.to_svg()}"
-        )
-
-    def _groups(self) -> str:
-        rows = []
-        for users in _GROUPS:
-            try:
-                group = for_group(self.report.cost.total, users)
-            except DpselError:
-                break
-            rows.append(
-                f"<tr><td>any {users} users</td><td>{html.escape(notation(group.to_json()))}</td></tr>"
-            )
-        return f"<table>{''.join(rows)}</table>" if rows else "<p>Nothing is promised for two or more.</p>"
 
     def _made(self) -> str:
         report, request = self.report, self.report["request"]
@@ -228,13 +171,7 @@ class Card:
             ("Made with", f"dpsel {report['version']}, {class_name(request['mechanism']['name'])}"),
             ("Report", report["fingerprint"]),
         ]
-        # Names stay whole, where numbers as long as a digest are broken.
-        head = '<th style="overflow-wrap:normal;text-align:left;vertical-align:top">'
-        rows = "".join(
-            f"<tr>{head}{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>"
-            for name, text in lines
-        )
-        return f"<table>{rows}</table>"
+        return table(lines)
 
     def _limits(self) -> str:
         return (
@@ -243,6 +180,83 @@ class Card:
             "applies to those who are not in the data too. The report has all numbers, and "
             "<code>dpsel check</code> derives them again.</p>"
         )
+
+
+def page(title: str, head: str, sections: list[tuple[str, str]]) -> str:
+    """Return a page that needs no other file; sections without a body are left out."""
+    shown = "".join(f"<h2>{html.escape(title)}</h2>{body}" for title, body in sections if body)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{head}</h1>{shown}</body></html>\n"
+    )
+
+
+def part_of_page(sections: list[tuple[str, str]]) -> str:
+    """Return the sections as notebooks show them."""
+    body = "".join(f"<h3>{html.escape(title)}</h3>{body}" for title, body in sections if body)
+    return f'<div style="overflow-wrap:anywhere">{body}</div>'
+
+
+def save_page(path: str | os.PathLike[str], whole: str, figure: str) -> None:
+    """Write a page to a file ``.html``, or its figure to a file ``.svg``."""
+    import os
+
+    name = os.fspath(path)
+    if not name.endswith((".html", ".htm", ".svg")):
+        raise FileError(f"cannot write {name}: a card is a file .html, and its figure a file .svg")
+    _core_calls.write_text(checked_output(path), figure if name.endswith(".svg") else whole)
+
+
+def guarantee(total: Privacy, who: str = "One user") -> str:
+    """Return what a budget promises, in words."""
+    stated = for_group(total, 1)
+    factor = f"{math.exp(stated.epsilon):,.3g}" if stated.epsilon < _HUGE else "more than 10^300"
+    told = notation(total.to_json())
+    converted = "" if told == notation(stated.to_json()) else f", which gives {notation(stated.to_json())}"
+    beside = ""
+    if isinstance(stated, ApproxDP):
+        odds = f"1 in {1 / stated.delta:,.0f}" if stated.delta < 1 else "1"
+        beside = (
+            f" Apart from that, something may happen with a probability of {stated.delta:.3g} ({odds}) "
+            "for which nothing is promised."
+        )
+    return (
+        f"<p><b>{html.escape(told)}</b>{html.escape(converted)}. {who} changes the probability of "
+        f"any result by at most a factor of {factor}.{beside}</p>"
+    )
+
+
+def belief(total: Privacy) -> str:
+    """Return what a budget does to a belief, with a figure."""
+    epsilon = for_group(total, 1).epsilon
+    low, high = map(_percent, _after(0.5, epsilon))
+    return (
+        "<p>Suppose that somebody who knows all other rows believes with 50 % that a certain user is "
+        f"in the data. After seeing the list that belief is between {low} and {high}. The figure "
+        f"has other beliefs.</p>{figure_of(epsilon)}"
+    )
+
+
+def groups(total: Privacy) -> str:
+    """Return what a budget promises to several users together."""
+    rows = []
+    for users in _GROUPS:
+        try:
+            group = for_group(total, users)
+        except DpselError:
+            break
+        rows.append(f"<tr><td>any {users} users</td><td>{html.escape(notation(group.to_json()))}</td></tr>")
+    return f"<table>{''.join(rows)}</table>" if rows else "<p>Nothing is promised for two or more.</p>"
+
+
+def table(lines: Iterable[tuple[str, object]]) -> str:
+    """Return names and what they are; names stay whole, where numbers as long as a digest are broken."""
+    head = '<th style="overflow-wrap:normal;text-align:left;vertical-align:top">'
+    rows = "".join(
+        f"<tr>{head}{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>" for name, text in lines
+    )
+    return f"<table>{rows}</table>"
 
 
 def _after(prior: float, epsilon: float) -> tuple[float, float]:
@@ -258,7 +272,7 @@ def _percent(belief: float) -> str:
 _LEFT, _TOP, _WIDTH, _STEP = 130, 46, 460, 34
 
 
-def _figure(epsilon: float) -> str:
+def figure_of(epsilon: float) -> str:
     """Draw the range of beliefs after the release, for several beliefs before it."""
     height = _TOP + _STEP * len(_PRIORS) + 50
     parts = [_axis(height)]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dpsel.accounting import checked_privacy
-from dpsel.budget._series import ledger_that_pays
 from dpsel.series import _counts, _mechanism
-from dpsel.series._files import Files, random_bytes
-from dpsel.series._keys import key_of
-from dpsel.series._layout import HEADER
 from dpsel.series._results import CountRelease
-from dpsel.series._shared import FolderOfReleases, checked_name, status_of
+from dpsel.series._shared import FolderOfReleases, own_key, status_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
     from dpsel.accounting import Privacy
+    from dpsel.series._folder import Folder
+    from dpsel.series._records import Commit
     from dpsel.typing import FileFormat, IntoContributions
 
 __all__ = ["CountSeries"]
@@ -121,24 +118,20 @@ class CountSeries(FolderOfReleases):
             SeriesError: If another series is in the folder, or the key is not its own.
             FileError: If the folder or the key file cannot be written.
         """
-        ledger = ledger_that_pays(checked_privacy(privacy))
         header = _counts.header_of(
             privacy,
             releases,
-            window,
             max_items_per_user,
-            max_releases_per_item,
-            unit,
             user,
             item,
-            identity=random_bytes(16).hex(),
-            in_ledger=ledger is not None,
+            window=window,
+            max_releases_per_item=max_releases_per_item,
+            unit=unit,
         )
-        files = Files(folder)
-        own = key_of(key, may_be_made=not files.has(HEADER))
+        files, own = own_key(folder, key)
         # No variable of ours has the bytes from here on.
         del key
-        return cls._started(files, own, privacy, header, ledger)
+        return cls._started(files, own, privacy, header)
 
     def release(
         self,
@@ -177,24 +170,11 @@ class CountSeries(FolderOfReleases):
             MemoryLimitError: If ``memory_limit`` is not enough.
             FileError: If a file cannot be read or written.
         """
-        called = checked_name(name)
-        with self._entered() as folder:
-            commit = folder.find(called)
-            if commit is None:
-                folder.refuse_another()
-                attempt = _counts.attempt(
-                    folder.header,
-                    data,
-                    items,
-                    threads=threads,
-                    memory_limit=memory_limit,
-                    file_format=file_format,
-                )
-                commit = folder.release(called, attempt)
-            return CountRelease(
-                commit.name,
-                commit.number,
-                _mechanism.table_of(folder.header, folder.items_of(commit)),
-                status_of(folder, commit.number),
-                _counts.half_width(folder.header, commit.number),
-            )
+        settings: Any = {"threads": threads, "memory_limit": memory_limit, "file_format": file_format}
+        return self._made(name, lambda header: _counts.attempt(header, data, items, **settings), _shown)
+
+
+def _shown(folder: Folder, commit: Commit) -> CountRelease:
+    items = _mechanism.table_of(folder.header, folder.items_of(commit))
+    status, noise = status_of(folder, commit.number), _counts.half_width(folder.header, commit.number)
+    return CountRelease(commit.name, commit.number, items, status, noise)

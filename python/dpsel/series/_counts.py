@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsel import _core_calls
 from dpsel._arguments import as_int, type_name
 from dpsel._request._lists import listed
 from dpsel._request._request import as_pairs
-from dpsel._request._selection import checked_limit
 from dpsel.exceptions import InvalidParameterError
 from dpsel.quoting import quoted
 from dpsel.series import _mechanism
-from dpsel.series._records import Header
 
 if TYPE_CHECKING:
     from dpsel.series._folder import Attempt
-    from dpsel.typing import FileFormat
+    from dpsel.series._records import Header
 
 __all__ = ["UNITS", "attempt", "differences", "half_width", "header_of"]
 
@@ -28,49 +27,20 @@ UNITS: Final = ("user", "user-release")
 _TWO_SIDED: Final = 1.959963984540055
 
 
-def header_of(
-    privacy: Any,
-    releases: Any,
-    window: Any,
-    max_items_per_user: Any,
-    max_releases_per_item: Any,
-    unit: Any,
-    user: Any,
-    item: Any,
-    *,
-    identity: str,
-    in_ledger: bool,
-) -> Header:
+def header_of(*fixed: Any, window: Any, max_releases_per_item: Any, unit: Any) -> Header:
     """Check the arguments of a series of numbers, and plan all of its releases."""
-    stated, columns = _mechanism.budget_of(privacy).to_json(), _mechanism.fixed_columns(user, item)
-    most, limit = as_int("releases", releases), checked_limit(max_items_per_user)
     counts = {
         "window": as_int("window", window),
         "max_releases_per_item": _releases_per_item(unit, max_releases_per_item),
         "unit": unit,
     }
-    plan = _core_calls.count_series_plan(
-        epsilon=stated.get("epsilon"),
-        delta=stated["delta"],
-        rho=stated.get("rho"),
-        releases=most,
+    plan = partial(
+        _core_calls.count_series_plan,
         window=counts["window"],
-        max_items_per_user=limit,
         max_releases_per_item=counts["max_releases_per_item"],
         is_of_one_release=unit == UNITS[1],
     )
-    return Header(
-        identity=identity,
-        privacy=stated,
-        releases=most,
-        max_items_per_user=limit,
-        user=columns.users,
-        item=columns.items,
-        prompt=False,
-        in_ledger=in_ledger,
-        plan=plan,
-        counts=counts,
-    )
+    return _mechanism.header_of(plan, *fixed, counts=counts)
 
 
 def _releases_per_item(unit: Any, given: Any) -> int:
@@ -93,26 +63,10 @@ def _releases_per_item(unit: Any, given: Any) -> int:
     return as_int("max_releases_per_item", given)
 
 
-def attempt(
-    header: Header,
-    data: Any,
-    items: Any,
-    *,
-    threads: Any,
-    memory_limit: Any,
-    file_format: FileFormat | None,
-) -> Attempt:
+def attempt(header: Header, data: Any, items: Any, **settings: Any) -> Attempt:
     """Check what needs no row, and return what reads the rows and makes a release."""
     named = as_pairs(listed("items", items))
-    return _mechanism.attempt(
-        header,
-        data,
-        _core_calls.count_series_release,
-        named,
-        threads=threads,
-        memory_limit=memory_limit,
-        file_format=file_format,
-    )
+    return _mechanism.attempt(header, data, _core_calls.count_series_release, named, **settings)
 
 
 def half_width(header: Header, number: int) -> float:
@@ -126,14 +80,5 @@ def half_width(header: Header, number: int) -> float:
 def differences(header: Header) -> list[str]:
     """Return whatever is not as the series promises."""
     counts = header.counts or {}
-    asked = {
-        "privacy": header.privacy,
-        "releases": header.releases,
-        "window": counts["window"],
-        "max_items_per_user": header.max_items_per_user,
-        "max_releases_per_item": counts["max_releases_per_item"],
-        "unit": counts["unit"].replace("-", "_"),
-    }
-    if json.loads(header.plan)["asked"] != asked:
-        return ["the plan is for other parameters"]
-    return _mechanism.refusals(_core_calls.count_series_check, header.plan)
+    more = counts | {"unit": counts["unit"].replace("-", "_")}
+    return _mechanism.differences_of(header, _core_calls.count_series_check, **more)

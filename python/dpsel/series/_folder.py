@@ -36,21 +36,24 @@ class Inputs:
     """What a release is made of, apart from its rows. It is secret, and no variable shows it.
 
     Args:
-        secret: The inner secret of digests and priorities.
-        state: The state after the release before; ``None`` for the first one.
+        secret: The inner secret of digests and priorities, under which states are sealed.
+        state: The label of the state after the release before, and this state, sealed; ``None`` for the first
+            release.
+        label: That of the state to come.
         noise: A key that no other attempt has.
         forget: The deletions that no release has applied.
     """
 
     secret: Key
-    state: bytes | None
+    state: tuple[bytes, bytes] | None
+    label: bytes
     noise: Key
     forget: list[bytes]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Made:
-    """The state after a release, and its list. Nobody may see it before it is committed."""
+    """The sealed state after a release, and its list. Nobody may see it before it is committed."""
 
     state: bytes
     items: bytes
@@ -121,24 +124,24 @@ class Folder:
                 "a series cannot be released by the copy that a fork made while rows were read; nothing "
                 "was released here; fork before or after the call"
             )
-        sealed = self.secrets.states.seal(self._label("state", number), made.state)
         commit = Commit(
             series=self.header.identity,
             number=number,
             name=name,
             previous=self.digests[-1],
             state=f"state-{number:06}-{random_bytes(16).hex()}",
-            state_tag=self.secrets.states.tag(b"state", sealed),
+            state_tag=self.secrets.states.tag(b"state", made.state),
             items=self.secrets.lists.seal(self._label("list", number), made.items),
         )
-        self._commit(commit, sealed)
+        self._commit(commit, made.state)
         return commit
 
     def _inputs(self, secret: Key) -> Inputs:
-        label = self._label("state", len(self.commits))
+        last, to_come = (self._label("state", len(self.commits) + more) for more in (0, 1))
         return Inputs(
             secret,
-            None if self.state is None else secret.unseal(label, self.state),
+            None if self.state is None else (last, self.state),
+            to_come,
             Key.drawn(),
             [self._request(secret, name) for name in self.requests],
         )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
-from dpsel._arguments import as_bytes, as_int, as_int_if_given
+from dpsel._arguments import as_bytes, as_flag, as_int, as_int_if_given
 from dpsel._ingest import open_columns
 from dpsel._ingest._libraries import library_of
 from dpsel._request import columns_of
 from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
+from dpsel.budget._series import ledger_that_pays
 from dpsel.exceptions import InvalidParameterError, MemoryLimitError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
+from dpsel.series._files import random_bytes
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
 from dpsel.series._users import forms_of
@@ -33,10 +36,11 @@ __all__ = [
     "attempt",
     "budget_of",
     "differences",
+    "differences_of",
     "fixed_columns",
     "header_of",
+    "header_of_lists",
     "joined",
-    "refusals",
     "request_of",
     "table_of",
 ]
@@ -45,29 +49,29 @@ _DIGEST = 16
 
 
 def header_of(
+    plan: Callable[..., str],
     privacy: Any,
     releases: Any,
     max_items_per_user: Any,
     user: Any,
     item: Any,
     *,
-    identity: str,
-    prompt: bool,
-    in_ledger: bool,
+    prompt: bool = False,
+    counts: dict[str, Any] | None = None,
 ) -> Header:
-    """Check the arguments of a series, and plan all of its releases."""
+    """Check the arguments that every series has, and plan all of its releases by a call of the core."""
+    in_ledger = ledger_that_pays(checked_privacy(privacy)) is not None
     stated, columns = budget_of(privacy).to_json(), fixed_columns(user, item)
     most, limit = as_int("releases", releases), checked_limit(max_items_per_user)
-    plan = _core_calls.series_plan(
+    planned = plan(
         epsilon=stated.get("epsilon"),
         delta=stated["delta"],
         rho=stated.get("rho"),
         releases=most,
         max_items_per_user=limit,
-        waits=not prompt,
     )
     return Header(
-        identity=identity,
+        identity=random_bytes(16).hex(),
         privacy=stated,
         releases=most,
         max_items_per_user=limit,
@@ -75,8 +79,16 @@ def header_of(
         item=columns.items,
         prompt=prompt,
         in_ledger=in_ledger,
-        plan=plan,
+        plan=planned,
+        counts=counts,
     )
+
+
+def header_of_lists(*fixed: Any, prompt: Any) -> Header:
+    """Check the arguments of a series of lists, and plan all of its releases."""
+    at_once = as_flag("prompt", prompt)
+    plan = partial(_core_calls.series_plan, waits=not at_once)
+    return header_of(plan, *fixed, prompt=at_once)
 
 
 def budget_of(privacy: Any) -> Privacy:
@@ -139,7 +151,8 @@ def attempt(
                 threads=as_int_if_given("threads", threads),
                 memory_limit=as_bytes("memory_limit", memory_limit),
             )
-            return Made(released.state, released.items.to_ipc())
+            sealed = released.sealed_state(inputs.secret.raw, inputs.label)
+            return Made(sealed, released.items.to_ipc())
 
         try:
             return opened.read(made, job)
@@ -199,23 +212,18 @@ def joined(header: Header, lists: Sequence[bytes]) -> ItemTable:
     return ItemTable(_core_calls.series_items([_list(header, each) for each in lists]))
 
 
-def differences(header: Header) -> list[str]:
-    """Return whatever is not as the series promises."""
-    asked = {
-        "privacy": header.privacy,
-        "releases": header.releases,
-        "max_items_per_user": header.max_items_per_user,
-        "waits": not header.prompt,
-    }
-    if json.loads(header.plan)["asked"] != asked:
+def differences_of(header: Header, check: Callable[[str], None], **more: Any) -> list[str]:
+    """Return whatever is not as a series of some kind promises."""
+    asked = {name: getattr(header, name) for name in ("privacy", "releases", "max_items_per_user")}
+    if json.loads(header.plan)["asked"] != asked | more:
         return ["the plan is for other parameters"]
-    return refusals(_core_calls.series_check, header.plan)
-
-
-def refusals(check: Callable[[str], None], plan: str) -> list[str]:
-    """Return why a plan does not hold."""
     try:
-        check(plan)
+        check(header.plan)
     except ReportError as error:
         return [str(error)]
     return []
+
+
+def differences(header: Header) -> list[str]:
+    """Return whatever is not as a series of lists promises."""
+    return differences_of(header, _core_calls.series_check, waits=not header.prompt)

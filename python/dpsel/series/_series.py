@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from dpsel._arguments import as_flag
-from dpsel.accounting import checked_privacy
-from dpsel.budget._series import ledger_that_pays
 from dpsel.series import _mechanism
-from dpsel.series._files import Files, random_bytes
-from dpsel.series._keys import key_of
-from dpsel.series._layout import HEADER
 from dpsel.series._results import SeriesRelease
-from dpsel.series._shared import FolderOfReleases, checked_name, status_of
+from dpsel.series._shared import FolderOfReleases, own_key, status_of
 
 if TYPE_CHECKING:
     import os
@@ -115,22 +109,11 @@ class Series(FolderOfReleases):
             SeriesError: If another series is in the folder, or the key is not its own.
             FileError: If the folder or the key file cannot be written.
         """
-        ledger = ledger_that_pays(checked_privacy(privacy))
-        header = _mechanism.header_of(
-            privacy,
-            releases,
-            max_items_per_user,
-            user,
-            item,
-            identity=random_bytes(16).hex(),
-            prompt=as_flag("prompt", prompt),
-            in_ledger=ledger is not None,
-        )
-        files = Files(folder)
-        own = key_of(key, may_be_made=not files.has(HEADER))
+        header = _mechanism.header_of_lists(privacy, releases, max_items_per_user, user, item, prompt=prompt)
+        files, own = own_key(folder, key)
         # No variable of ours has the bytes from here on.
         del key
-        return cls._started(files, own, privacy, header, ledger)
+        return cls._started(files, own, privacy, header)
 
     def release(
         self,
@@ -167,16 +150,8 @@ class Series(FolderOfReleases):
             MemoryLimitError: If ``memory_limit`` is not enough.
             FileError: If a file cannot be read or written.
         """
-        called = checked_name(name)
-        with self._entered() as folder:
-            commit = folder.find(called)
-            if commit is None:
-                folder.refuse_another()
-                attempt = _mechanism.attempt(
-                    folder.header, data, threads=threads, memory_limit=memory_limit, file_format=file_format
-                )
-                commit = folder.release(called, attempt)
-            return _shown(folder, commit)
+        settings: Any = {"threads": threads, "memory_limit": memory_limit, "file_format": file_format}
+        return self._made(name, lambda header: _mechanism.attempt(header, data, **settings), _shown)
 
     @property
     def items(self) -> ItemTable:

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dpsel._arguments import as_flag, is_unicode, type_name
 from dpsel._tables import is_control
+from dpsel.accounting import checked_privacy
 from dpsel.budget._payment import begin_call
-from dpsel.budget._series import follower
+from dpsel.budget._series import follower, ledger_that_pays
 from dpsel.exceptions import InvalidParameterError, SeriesError
 from dpsel.quoting import quoted
 from dpsel.release import CheckResult
 from dpsel.series import _counts, _mechanism
+from dpsel.series._card import SeriesCard
 from dpsel.series._creation import started
 from dpsel.series._files import Files
 from dpsel.series._keys import Key, key_of
+from dpsel.series._layout import HEADER
 from dpsel.series._opening import entered
 from dpsel.series._results import SeriesStatus
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dpsel.accounting import Privacy
     from dpsel.budget import Ledger
-    from dpsel.series._folder import Folder, Follow
-    from dpsel.series._records import Header
+    from dpsel.series._folder import Attempt, Folder, Follow
+    from dpsel.series._records import Commit, Header
 
-__all__ = ["FolderOfReleases", "checked_name", "status_of"]
+    R = TypeVar("R")
+
+__all__ = ["FolderOfReleases", "own_key", "status_of"]
 
 _LONGEST_NAME = 200
 
@@ -46,9 +51,7 @@ class FolderOfReleases:
         self._files, self._key, self._follow = files, key, follow
 
     @classmethod
-    def _started(
-        cls, files: Files, own: Key, privacy: Privacy, header: Header, ledger: Ledger[Any] | None
-    ) -> Self:
+    def _started(cls, files: Files, own: Key, privacy: Privacy, header: Header) -> Self:
         """Make the folder, and pay."""
         files.make()
 
@@ -57,7 +60,7 @@ class FolderOfReleases:
                 pass
 
         started(files, own, header, pay)
-        return cls._checked(files, own, follower(ledger))
+        return cls._checked(files, own, follower(ledger_that_pays(checked_privacy(privacy))))
 
     @classmethod
     def open(
@@ -100,6 +103,18 @@ class FolderOfReleases:
                 )
             yield folder
 
+    def _made(
+        self, name: str, attempt: Callable[[Header], Attempt], shown: Callable[[Folder, Commit], R]
+    ) -> R:
+        """Show the release of a name, which is made if there is none."""
+        called = checked_name(name)
+        with self._entered() as folder:
+            commit = folder.find(called)
+            if commit is None:
+                folder.refuse_another()
+                commit = folder.release(called, attempt(folder.header))
+            return shown(folder, commit)
+
     def forget(self, user: Any) -> None:
         """Delete what the series keeps of a user: from the next release on it gives nothing, for ever.
 
@@ -107,7 +122,7 @@ class FolderOfReleases:
         from then on, also those of a user that has none yet. What was released stays. Scores keep what the
         user gave until the block ends, and numbers until it leaves their window; the guarantee covers that.
         Whether and when somebody is forgotten may depend on what was released and on the user's own rows, not
-        on the rows of others.
+        on the rows of others; of numbers with ``unit="user-release"`` on no rows at all.
 
         Args:
             user: The user, as in the table; a tuple if several columns identify it. Text stands for the
@@ -124,6 +139,14 @@ class FolderOfReleases:
         """Return how many releases were made, and what is promised."""
         with self._entered() as folder:
             return status_of(folder, len(folder.commits))
+
+    def card(self) -> SeriesCard:
+        """Return a page to publish: what all releases together protect, their names and numbers of items."""
+        with self._entered() as folder:
+            items = (
+                len(_mechanism.table_of(folder.header, folder.items_of(each))) for each in folder.commits
+            )
+            return SeriesCard(status_of(folder, len(folder.commits)), tuple(items))
 
     def check(self) -> CheckResult:
         """Derive the certificate of the series again, and go through its commits.
@@ -167,6 +190,12 @@ class FolderOfReleases:
     def __reduce__(self) -> tuple[Any, ...]:
         """Refuse a pickle, which would have the key in it."""
         raise SeriesError("a series is not pickled, since its key would be; open it where it is needed")
+
+
+def own_key(folder: Any, key: Any) -> tuple[Files, Key]:
+    """Return a folder for a series, and its key, which is made if neither is there."""
+    files = Files(folder)
+    return files, key_of(key, may_be_made=not files.has(HEADER))
 
 
 def checked_name(name: object) -> str:

@@ -6,10 +6,11 @@ use dpsel_exact::random::Digest;
 use dpsel_rows::ingest::{Columns, PublicList};
 use dpsel_rows::runtime::Control;
 use pyo3::prelude::*;
+use zeroize::Zeroizing;
 
 use crate::error::guarded;
 use crate::public::read_list_of;
-use crate::series::{Releases, SeriesJob, SeriesRelease, columns, privacy_of};
+use crate::series::{GivenState, Releases, SeriesJob, SeriesRelease, columns, privacy_of};
 use crate::settings::Settings;
 use crate::source::Source;
 use crate::validate::bound;
@@ -61,7 +62,7 @@ impl Releases for Counts {
     fn release(
         &self,
         keys: SeriesKeys<'_>,
-        state: Option<&[u8]>,
+        state: Option<Zeroizing<Vec<u8>>>,
         rows: (dpsel_rows::ingest::Source, &Columns),
         forget: &[Digest],
         control: &Control,
@@ -84,7 +85,7 @@ pub(crate) fn count_series_release(
     py: Python<'_>,
     plan: String,
     secret: &[u8],
-    state: Option<&[u8]>,
+    state: Option<GivenState>,
     noise_key: &[u8],
     source: &Source,
     columns_json: &str,

@@ -8,6 +8,7 @@ use dpsel_rows::ingest::Columns;
 use dpsel_rows::runtime::Control;
 use dpsel_rows::{contributions, scratch};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
@@ -67,10 +68,39 @@ impl SeriesRelease {
         PyBytes::new(py, &self.state)
     }
 
+    /// The state after it, sealed under a key.
+    fn sealed_state<'py>(&self, py: Python<'py>, key: &[u8], label: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        seal(py, key, label, &self.state)
+    }
+
     /// The new items, with the plan in place of a report.
     #[getter]
     fn items(&self, py: Python<'_>) -> Py<Release> {
         self.items.clone_ref(py)
+    }
+}
+
+/// A state as Python has it: its bytes, or the label and the bytes under which these are sealed with the secret.
+#[derive(FromPyObject)]
+pub(crate) enum GivenState {
+    Sealed(PyBackedBytes, PyBackedBytes),
+    Plain(PyBackedBytes),
+}
+
+impl GivenState {
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Sealed(label, sealed) => Self::Sealed(label.clone_ref(py), sealed.clone_ref(py)),
+            Self::Plain(plain) => Self::Plain(plain.clone_ref(py)),
+        }
+    }
+
+    /// The bytes of the state.
+    fn opened(&self, secret: &ReleaseKey) -> dpsel_exact::Result<Zeroizing<Vec<u8>>> {
+        match self {
+            Self::Sealed(label, sealed) => scratch::unseal(secret, label, sealed),
+            Self::Plain(plain) => Ok(Zeroizing::new(plain.to_vec())),
+        }
     }
 }
 
@@ -79,7 +109,7 @@ pub(crate) trait Releases: Clone + Send + 'static {
     fn release(
         &self,
         keys: SeriesKeys<'_>,
-        state: Option<&[u8]>,
+        state: Option<Zeroizing<Vec<u8>>>,
         rows: (dpsel_rows::ingest::Source, &Columns),
         forget: &[Digest],
         control: &Control,
@@ -90,7 +120,7 @@ impl Releases for SeriesPlan {
     fn release(
         &self,
         keys: SeriesKeys<'_>,
-        state: Option<&[u8]>,
+        state: Option<Zeroizing<Vec<u8>>>,
         rows: (dpsel_rows::ingest::Source, &Columns),
         forget: &[Digest],
         control: &Control,
@@ -104,7 +134,7 @@ pub(crate) struct SeriesJob<P> {
     pub(crate) plan: P,
     secret: ReleaseKey,
     noise: ReleaseKey,
-    state: Option<Zeroizing<Vec<u8>>>,
+    state: Option<GivenState>,
     columns: Columns,
     forget: Vec<Digest>,
     settings: Settings,
@@ -115,13 +145,12 @@ impl<P: Releases> SeriesJob<P> {
     pub(crate) fn new(
         plan: P,
         (secret, noise): (&[u8], &[u8]),
-        state: Option<&[u8]>,
+        state: Option<GivenState>,
         columns: Columns,
         forget: &[Vec<u8>],
         settings: Settings,
     ) -> PyResult<Self> {
         let (secret, noise) = (key(secret)?, key(noise)?);
-        let state = state.map(|state| Zeroizing::new(state.to_vec()));
         let forget = forget.iter().map(|user| digest(user)).collect::<PyResult<_>>()?;
         Ok(Self { plan, secret, noise, state, columns, forget, settings })
     }
@@ -150,12 +179,13 @@ impl<P: Releases> Consumer for SeriesJob<P> {
         &self.settings
     }
 
-    fn begin(&self, _py: Python<'_>, _few: bool) -> PyResult<Begun<ReleaseRemains>> {
-        let (plan, state, columns) = (self.plan.clone(), self.state.clone(), self.columns.clone());
+    fn begin(&self, py: Python<'_>, _few: bool) -> PyResult<Begun<ReleaseRemains>> {
+        let (plan, columns) = (self.plan.clone(), self.columns.clone());
+        let state = self.state.as_ref().map(|state| state.clone_ref(py));
         let (secret, noise, forget) = (self.secret.clone(), self.noise.clone(), self.forget.clone());
         let run = move |source, control: &Control| {
             let keys = SeriesKeys { secret: &secret, noise: &noise };
-            let state = state.as_ref().map(|state| state.as_slice());
+            let state = state.map(|state| state.opened(&secret)).transpose()?;
             plan.release(keys, state, (source, &columns), &forget, control)
         };
         Ok((self.settings.control(), Box::new(run)))
@@ -170,24 +200,21 @@ impl<P: Releases> Consumer for SeriesJob<P> {
     reason = "arguments of a Python function"
 )]
 #[pyo3(signature = (
-    plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None, progress=None,
-    with_phase=false
+    plan, secret, state, noise_key, source, columns_json, forget, *, threads=None, memory_limit=None
 ))]
 pub(crate) fn series_release(
     py: Python<'_>,
     plan: String,
     secret: &[u8],
-    state: Option<&[u8]>,
+    state: Option<GivenState>,
     noise_key: &[u8],
     source: &Source,
     columns_json: &str,
     forget: Vec<Vec<u8>>,
     threads: Option<i64>,
     memory_limit: Option<i64>,
-    progress: Option<&Bound<'_, PyAny>>,
-    with_phase: bool,
 ) -> PyResult<SeriesRelease> {
-    let settings = Settings::new(threads, memory_limit, progress, with_phase)?;
+    let settings = Settings::new(threads, memory_limit, None, false)?;
     let of = guarded(|| SeriesPlan::from_json(&plan))?;
     let keys = (secret, noise_key);
     let job = SeriesJob::new(of, keys, state, columns(columns_json)?, &forget, settings)?;

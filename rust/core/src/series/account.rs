@@ -43,6 +43,11 @@ impl Account {
         Self { digest, left: plan.norm, first: release, ranked: 0, pairs: Vec::new(), queue: Vec::new() }
     }
 
+    /// The items of its pairs, with and without a rank.
+    pub(super) fn items(&self) -> impl Iterator<Item = u32> {
+        self.pairs.iter().map(|pair| pair.item).chain(self.queue.iter().copied())
+    }
+
     /// Whether no further pair of the user will ever get a rank.
     pub(super) fn is_full(&self, plan: &SeriesPlan) -> bool {
         self.ranked >= plan.asked.max_items_per_user.get()

@@ -6,7 +6,7 @@ use dpsel_rows::contributions::{Contributions, Digests, ItemCode};
 
 use super::account::Account;
 use super::plan::SeriesPlan;
-use super::state::{Item, State, Status};
+use super::scores::{Item, Scores, SeriesState, Status};
 use crate::bounding::Priorities;
 
 /// Stands for no item or user.
@@ -32,7 +32,7 @@ struct Arrivals<'a> {
 /// # Errors
 /// [`Error::Capacity`] for more items or users than have places.
 pub(super) fn arrive(
-    state: &mut State,
+    state: &mut SeriesState,
     contributions: &Contributions,
     (plan, release): (&SeriesPlan, u32),
     secret: &ReleaseKey,
@@ -43,23 +43,24 @@ pub(super) fn arrive(
         digests: contributions.vocabulary.digests(),
         priorities: Priorities::new(secret),
         places: vec![NONE; contributions.vocabulary.code_bound()],
-        seen_by: vec![NONE; state.items.len()],
-        known: state.items.len(),
+        seen_by: vec![NONE; state.kept.items.len()],
+        known: state.kept.items.len(),
     };
-    let before = state.accounts.len();
+    let SeriesState { kept: Scores { items, accounts, .. }, forgotten, .. } = state;
+    let before = accounts.len();
     let mut keyed = CodedWords::default();
     for (user, digest) in contributions.users.iter().enumerate() {
-        if state.forgotten.binary_search(digest).is_ok() {
+        if forgotten.binary_search(digest).is_ok() {
             continue;
         }
-        let known = state.accounts[..before].binary_search_by_key(digest, |account| account.digest);
+        let known = accounts[..before].binary_search_by_key(digest, |account| account.digest);
         let at = known.unwrap_or_else(|_| {
-            state.accounts.push(Account::new(*digest, plan, release));
-            state.accounts.len() - 1
+            accounts.push(Account::new(*digest, plan, release));
+            accounts.len() - 1
         });
         let number = u32::try_from(at).ok().filter(|at| *at < NONE).ok_or(full("users"))?;
-        let account = &mut state.accounts[at];
-        arrivals.of_user((user, number), account, &mut state.items, &mut keyed)?;
+        let account = &mut accounts[at];
+        arrivals.of_user((user, number), account, items, &mut keyed)?;
     }
     Ok(())
 }
@@ -76,8 +77,7 @@ impl Arrivals<'_> {
         if account.is_full(self.plan) {
             return Ok(());
         }
-        let known = account.pairs.iter().map(|pair| pair.item).chain(account.queue.iter().copied());
-        known.for_each(|item| self.seen_by[item as usize] = number);
+        account.items().for_each(|item| self.seen_by[item as usize] = number);
         let mut new = Vec::new();
         for code in self.contributions.items_of(user) {
             let item = self.place(ItemCode(*code), items)?;

@@ -6,8 +6,8 @@
 //!
 //! `plan` has all integers, `calibration` finds them and `certificate` certifies them. `arrivals` brings rows to the
 //! accounts of users (`account`). `walk` has the sums and the decision of an item, and `steering` its importance.
-//! `opening` has what every release checks first, `release` makes one, from one `state` to the next, and `lists` puts all
-//! lists together. `counts` is a series of numbers of users in place of lists.
+//! `opening` has what every release checks first, `release` makes one, from one `state` with its
+//! `scores` to the next, and `lists` puts all lists together. `counts` is a series of numbers of users in place of lists.
 
 mod account;
 mod arrivals;
@@ -18,6 +18,7 @@ mod lists;
 mod opening;
 mod plan;
 mod release;
+mod scores;
 mod state;
 mod steering;
 #[cfg(test)]

@@ -1,23 +1,36 @@
 //! What a release checks before it reads a row: its number, and the columns of its table.
 
+use dpsel_exact::random::ReleaseKey;
 use dpsel_exact::{Error, Result};
 use dpsel_rows::ingest::{ColumnLayout, Columns, OpenSource, Source};
 use dpsel_rows::runtime::Control;
+use zeroize::Zeroizing;
 
-/// What a state knows of columns: their names and their types, which this release may widen.
-#[derive(Debug)]
-pub(super) struct Known<'a> {
-    /// The number of releases so far.
-    pub(super) release: u32,
-    pub(super) columns: &'a mut String,
-    pub(super) types: &'a mut String,
+use super::state::{Kept, Planned, State};
+
+/// The state before the next release, and its rows, not read yet; `bytes` are none before the first release.
+///
+/// # Errors
+/// [`Error::Data`] for a state that is none; [`Error::Incompatible`] if there is no further release, or for other
+/// columns; [`Error::Schema`] for other types; those of the source.
+pub(super) fn begin<K: Kept>(
+    (plan, secret): (&K::Plan, &ReleaseKey),
+    bytes: Option<Zeroizing<Vec<u8>>>,
+    (source, columns): (Source, &Columns),
+    control: &Control,
+) -> Result<(State<K>, OpenSource)> {
+    let state = bytes.map(|bytes| State::from_bytes(&bytes, plan, secret)).transpose()?;
+    let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
+    refuse_another(state.release, plan.releases())?;
+    let source = open(&mut state, source, columns, control)?;
+    Ok((state, source))
 }
 
 /// Refuse a release beyond the last one.
 ///
 /// # Errors
 /// [`Error::Incompatible`].
-pub(super) fn refuse_another(made: u32, releases: u32) -> Result<()> {
+fn refuse_another(made: u32, releases: u32) -> Result<()> {
     if made < releases {
         return Ok(());
     }
@@ -31,12 +44,7 @@ pub(super) fn refuse_another(made: u32, releases: u32) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Incompatible`] for other columns; [`Error::Schema`] for other types; those of the source.
-pub(super) fn open(
-    known: &mut Known<'_>,
-    source: Source,
-    columns: &Columns,
-    control: &Control,
-) -> Result<OpenSource> {
+fn open<K>(state: &mut State<K>, source: Source, columns: &Columns, control: &Control) -> Result<OpenSource> {
     if columns.levels.is_some() {
         return Err(Error::Incompatible {
             what: "a series does not take levels=".into(),
@@ -44,7 +52,7 @@ pub(super) fn open(
         });
     }
     let text = serde_json::to_string(columns).map_err(|_| Error::Internal("columns do not serialise"))?;
-    if known.release > 0 && text != *known.columns {
+    if state.release > 0 && text != state.columns {
         return Err(Error::Incompatible {
             what: "the columns are not those of the releases before".into(),
             fix: "name the same columns in every release of a series, with the same ngrams=",
@@ -52,9 +60,9 @@ pub(super) fn open(
     }
     let source = OpenSource::open(source, columns, control)?;
     let mut layout = source.layout().clone();
-    if known.release > 0 {
-        layout = layout.after(ColumnLayout::from_text(known.types, columns)?)?;
+    if state.release > 0 {
+        layout = layout.after(ColumnLayout::from_text(&state.types, columns)?)?;
     }
-    (*known.columns, *known.types) = (text, layout.to_text()?);
+    (state.columns, state.types) = (text, layout.to_text()?);
     Ok(source)
 }

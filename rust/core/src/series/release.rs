@@ -10,9 +10,9 @@ use zeroize::Zeroizing;
 
 use super::account::{Account, Pair};
 use super::arrivals::arrive;
-use super::opening::{Known, open, refuse_another};
+use super::opening::begin;
 use super::plan::SeriesPlan;
-use super::state::{Item, State, Status};
+use super::scores::{Item, Scores, SeriesState, Status};
 use super::steering::Course;
 use super::walk::{ReleaseNoise, Walk};
 use crate::release::{Beside, publish_columns};
@@ -45,26 +45,23 @@ pub struct SeriesKeys<'a> {
 pub fn release(
     plan: &SeriesPlan,
     keys: SeriesKeys<'_>,
-    state: Option<&[u8]>,
+    state: Option<Zeroizing<Vec<u8>>>,
     (source, columns): (Source, &Columns),
     forget: &[Digest],
     control: &Control,
 ) -> Result<ReleaseRemains> {
-    let state = state.map(|bytes| State::from_bytes(bytes, plan, keys.secret)).transpose()?;
-    let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
-    refuse_another(state.release, plan.asked.releases)?;
-    let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
-    let source = open(&mut known, source, columns, control)?;
+    let (mut state, source) = begin((plan, keys.secret), state, (source, columns), control)?;
     let schema = ColumnLayout::from_text(&state.types, columns)?;
     let order = contributions::RowOrder::Any;
-    let rows = contributions::read_in_order(source, &order, keys.secret, control)?;
-    let mut series = Series { plan, keys, control, state, release: 0 };
-    let new = series.make(&rows, forget)?;
-    drop(rows);
+    state.release += 1;
+    let release = state.release;
+    let mut series = Series { plan, keys, control, state, release };
+    let new = series.make(contributions::read_in_order(source, &order, keys.secret, control)?, forget)?;
+    let state = series.state.into_bytes(plan, keys.secret)?;
     let known = new.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
     let items = schema.item_schema()?.decode(known, keys.secret)?;
     let items = publish_columns(&items, Beside::default())?;
-    Ok(ReleaseRemains { state: series.state.to_bytes(plan, keys.secret)?, items })
+    Ok(ReleaseRemains { state, items })
 }
 
 /// A release on its way.
@@ -72,22 +69,22 @@ struct Series<'a> {
     plan: &'a SeriesPlan,
     keys: SeriesKeys<'a>,
     control: &'a Control,
-    state: State,
+    state: SeriesState,
     /// Its number, from 1.
     release: u32,
 }
 
 impl Series<'_> {
     /// Make the release, and bring the state into the order of a state. Returns the new items.
-    fn make(&mut self, rows: &Contributions, forget: &[Digest]) -> Result<Vec<Item>> {
-        self.state.release += 1;
-        self.release = self.state.release;
+    fn make(&mut self, rows: Contributions, forget: &[Digest]) -> Result<Vec<Item>> {
         let begins = self.age() == 1;
         if begins {
             self.begin_block();
         }
-        self.forget(forget);
-        arrive(&mut self.state, rows, (self.plan, self.release), self.keys.secret)?;
+        // What users gave stays in the block.
+        self.state.forget(forget);
+        arrive(&mut self.state, &rows, (self.plan, self.release), self.keys.secret)?;
+        drop(rows);
         if begins || !self.plan.asked.waits {
             self.rank();
         }
@@ -96,15 +93,15 @@ impl Series<'_> {
         self.rounds()?;
         let new = self.decide();
         if !self.plan.asked.waits {
-            self.state.noise_keys.push(Zeroizing::new(self.keys.noise.to_bytes()));
+            self.state.kept.noise_keys.push(Zeroizing::new(self.keys.noise.to_bytes()));
         }
-        self.state.settle();
+        self.state.kept.settle();
         Ok(new)
     }
 
     /// Bytes of accounts and items, and of the sums of all threads.
     fn bytes(&self) -> u64 {
-        let State { items, accounts, .. } = &self.state;
+        let Scores { items, accounts, .. } = &self.state.kept;
         let pairs: usize = accounts.iter().map(|account| account.pairs.len()).sum();
         let of_item = size_of::<Item>() + size_of::<u16>() + self.control.threads() * size_of::<u64>();
         (accounts.len() * size_of::<Account>() + pairs * size_of::<Pair>() + items.len() * of_item) as u64
@@ -116,30 +113,22 @@ impl Series<'_> {
 
     /// Nothing of scores and totals stays.
     fn begin_block(&mut self) {
-        let State { items, accounts, noise_keys, .. } = &mut self.state;
+        let Scores { items, accounts, noise_keys } = &mut self.state.kept;
         noise_keys.clear();
         for item in &mut *items {
             item.walk = None;
-            if item.status == Status::Out {
-                item.status = Status::WasOut;
-            }
+            item.status = match item.status {
+                Status::Out | Status::WasOut => Status::WasOut,
+                Status::InPlay | Status::Paused => Status::InPlay,
+            };
         }
         for account in accounts {
             account.begin_block(|item| items[item as usize].was_out());
         }
     }
 
-    /// Users give nothing any more, also if they come later; what they gave stays in the block.
-    fn forget(&mut self, users: &[Digest]) {
-        let State { accounts, forgotten, .. } = &mut self.state;
-        forgotten.extend(users);
-        forgotten.sort_unstable();
-        forgotten.dedup();
-        accounts.retain(|account| forgotten.binary_search(&account.digest).is_err());
-    }
-
     fn rank(&mut self) {
-        let State { items, accounts, .. } = &mut self.state;
+        let Scores { items, accounts, .. } = &mut self.state.kept;
         for account in accounts {
             account.rank(self.plan, |item| items[item as usize].was_out());
         }
@@ -147,12 +136,12 @@ impl Series<'_> {
 
     /// Items that have their first ranked pair of the block get a walk, which has all noise of the block.
     fn start_walks(&mut self) -> Result<()> {
-        let State { items, accounts, noise_keys, .. } = &mut self.state;
+        let Scores { items, accounts, noise_keys } = &mut self.state.kept;
         let mut fresh = Vec::new();
         for item in accounts.iter().flat_map(|account| &account.pairs).map(|pair| pair.item) {
             let place = &mut items[item as usize];
             if place.status == Status::InPlay && place.walk.is_none() {
-                place.walk = Some(Walk::START);
+                place.walk = Some(Box::new(Walk::START));
                 fresh.push(item);
             }
         }
@@ -171,19 +160,18 @@ impl Series<'_> {
 
     /// Every user gives, and every item that is not paused gets noise.
     fn rounds(&mut self) -> Result<()> {
+        let Scores { items, accounts, .. } = &self.state.kept;
         let active: Vec<u32> =
-            (0..).zip(&self.state.items).filter(|(_, item)| is_active(item)).map(|(at, _)| at).collect();
+            (0..).zip(items).filter(|(_, item)| item.walk.is_some()).map(|(at, _)| at).collect();
         let norms: Vec<u64> =
-            self.state.accounts.iter().map(|account| account.round_norm(self.plan, self.release)).collect();
+            accounts.iter().map(|account| account.round_norm(self.plan, self.release)).collect();
         for round in 1..=self.plan.rounds {
-            let importance = |item: &Item| {
-                item.walk.as_ref().filter(|_| is_active(item)).map_or(0, |walk| walk.importance)
-            };
-            let importances: Vec<u16> = self.state.items.iter().map(importance).collect();
+            let importance = |item: &Item| item.walk.as_ref().map_or(0, |walk| walk.importance);
+            let importances: Vec<u16> = self.state.kept.items.iter().map(importance).collect();
             let sums = self.weigh(&norms, &importances)?;
             let step = (self.keys.noise, self.release, round);
             let weight = |item: u32| sums[item as usize];
-            observe(self.plan, &mut self.state.items, &active, step, weight, self.control)?;
+            observe(self.plan, &mut self.state.kept.items, &active, step, weight, self.control)?;
         }
         Ok(())
     }
@@ -191,7 +179,7 @@ impl Series<'_> {
     /// The weights of a round, added up by item. One user gives an item at most a unit, so sums have 64 bits.
     fn weigh(&mut self, norms: &[u64], importances: &[u16]) -> Result<Vec<u64>> {
         let caps = self.plan.caps_at(self.age());
-        let accounts = &mut self.state.accounts;
+        let accounts = &mut self.state.kept.accounts;
         let pairs = accounts.iter().map(|account| account.pairs.len()).sum();
         let threads = parallel::threads_for(pairs, self.control);
         let size = accounts.len().div_ceil(threads).max(1);
@@ -218,10 +206,8 @@ impl Series<'_> {
     fn decide(&mut self) -> Vec<Item> {
         let threshold = self.plan.threshold(self.age());
         let mut new = Vec::new();
-        for item in &mut self.state.items {
-            if item.status == Status::InPlay
-                && item.walk.as_ref().is_some_and(|walk| walk.comes_out(threshold))
-            {
+        for item in &mut self.state.kept.items {
+            if item.walk.as_ref().is_some_and(|walk| walk.comes_out(threshold)) {
                 item.walk = None;
                 new.push(item.clone());
                 (item.status, item.key) = (Status::Out, None);
@@ -231,12 +217,7 @@ impl Series<'_> {
     }
 }
 
-/// Whether an item gets weight and noise.
-fn is_active(item: &Item) -> bool {
-    item.status == Status::InPlay && item.walk.as_ref().is_some_and(|walk| !walk.is_paused())
-}
-
-/// One step of some items that are neither out nor paused when it begins.
+/// One step of those of some items that have a walk.
 fn observe(
     plan: &SeriesPlan,
     items: &mut [Item],
@@ -249,8 +230,10 @@ fn observe(
     let noise = ReleaseNoise::new(plan.sigma, key, round).of(&digests, control)?;
     let course = Course::after(plan, release, round);
     for (item, noise) in active.iter().zip(noise) {
-        if let Some(walk) = items[*item as usize].walk.as_mut().filter(|walk| !walk.is_paused()) {
-            walk.observe(weight(*item), noise, &course);
+        let place = &mut items[*item as usize];
+        let goes_on = place.walk.as_mut().is_none_or(|walk| walk.observe(weight(*item), noise, &course));
+        if !goes_on {
+            place.pause();
         }
     }
     Ok(())

@@ -17,36 +17,29 @@ pub(super) struct Walk {
     pub(super) noise: i128,
     /// What a user would have given by now, if only importances counted.
     pub(super) exposure: u64,
-    /// 0 is final until the next block: the item is paused.
+    /// At least 1: an item that comes to 0 is paused until the next block, and has no walk.
     pub(super) importance: u16,
 }
 
 impl Walk {
     /// Before the first step of a block.
     pub(super) const START: Self = Self { score: 0, noise: 0, exposure: 0, importance: FULL_IMPORTANCE };
-    /// Of an item that is paused: nothing else is known of it.
-    pub(super) const PAUSED: Self = Self { score: 0, noise: 0, exposure: 0, importance: 0 };
 
-    pub(super) fn is_paused(&self) -> bool {
-        self.importance == 0
-    }
-
-    /// One noisy value: the weights of all users, and noise.
-    pub(super) fn observe(&mut self, weight: u64, noise: i64, course: &Course) {
+    /// One noisy value: the weights of all users, and noise. Whether the item goes on; otherwise it is paused.
+    #[must_use]
+    pub(super) fn observe(&mut self, weight: u64, noise: i64, course: &Course) -> bool {
         self.exposure += course.exposure(self.importance);
         self.score += i128::from(weight) + i128::from(noise);
         self.noise += i128::from(noise);
         self.importance = course.importance(self.score, self.exposure, self.importance);
         // Noise that stands for minus infinity keeps the item out of the lists of the block.
-        if self.is_paused() || noise == i64::MIN {
-            *self = Self::PAUSED;
-        }
+        self.importance > 0 && noise != i64::MIN
     }
 
     /// Whether the item comes out: its score reaches the threshold, and its noise alone does not.
     pub(super) fn comes_out(&self, threshold: u64) -> bool {
         let threshold = i128::from(threshold);
-        !self.is_paused() && self.score >= threshold && self.noise < threshold
+        self.score >= threshold && self.noise < threshold
     }
 }
 

@@ -34,6 +34,19 @@ pub(super) fn push_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
+/// Append a number of things, and these.
+pub(super) fn push_list<T>(things: Vec<T>, out: &mut Vec<u8>, push: impl Fn(T, &mut Vec<u8>)) {
+    push_integer(things.len() as u64, out);
+    for thing in things {
+        push(thing, out);
+    }
+}
+
+/// Whether each is larger than the one before.
+pub(super) fn is_rising<T: PartialOrd>(things: &[T]) -> bool {
+    things.is_sorted_by(|a, b| a < b)
+}
+
 /// Bytes that are read from the front.
 #[derive(Debug)]
 pub(super) struct WireReader<'a>(pub(super) &'a [u8]);
@@ -78,9 +91,19 @@ impl<'a> WireReader<'a> {
     }
 
     /// A number of things, each of which has at least so many bytes.
-    pub(super) fn count(&mut self, bytes: usize) -> Result<usize> {
+    fn count(&mut self, bytes: usize) -> Result<usize> {
         let most = self.0.len() / bytes;
         self.integer(most as u64)
+    }
+
+    /// What [`push_list`] wrote of things that have at least so many bytes each. It takes no more memory than they need.
+    pub(super) fn list<T>(&mut self, bytes: usize, read: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let number = self.count(bytes)?;
+        let mut things = Vec::with_capacity(number);
+        for _ in 0..number {
+            things.push(read(self)?);
+        }
+        Ok(things)
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {

@@ -68,8 +68,12 @@ pub fn unseal(key: &ReleaseKey, label: &[u8], sealed: &[u8]) -> Result<Zeroizing
         .map_err(|_| damaged())?;
     let (length, plain) = content.split_first_chunk::<LENGTH>().ok_or_else(damaged)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged())?;
-    let plain = plain.get(..length).ok_or_else(damaged)?;
-    Ok(Zeroizing::new(plain.to_vec()))
+    if length > plain.len() {
+        return Err(damaged());
+    }
+    content.truncate(LENGTH + length);
+    content.drain(..LENGTH);
+    Ok(content)
 }
 
 /// A keyed digest of bytes, by which one can tell that they are the same.

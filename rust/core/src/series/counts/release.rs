@@ -7,13 +7,14 @@ use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{self, Contributions, ItemCode};
 use dpsel_rows::ingest::{ColumnLayout, Columns, Key, PublicList, Source};
 use dpsel_rows::runtime::Control;
+use zeroize::Zeroizing;
 
 use super::account::CountAccount;
 use super::plan::{CountsPlan, CountsUnit};
-use super::state::{CountedItem, CountsState};
+use super::state::{CountedItem, Counts, CountsState};
 use crate::bounding::Priorities;
 use crate::release::{Beside, Numbers, publish_columns};
-use crate::series::opening::{Known, open, refuse_another};
+use crate::series::opening::begin;
 use crate::series::release::{ReleaseRemains, SeriesKeys};
 use crate::series::walk::ReleaseNoise;
 
@@ -34,29 +35,26 @@ const NONE: u32 = u32::MAX;
 pub fn release_counts(
     plan: &CountsPlan,
     keys: SeriesKeys<'_>,
-    state: Option<&[u8]>,
+    state: Option<Zeroizing<Vec<u8>>>,
     (source, columns): (Source, &Columns),
     named: Option<&PublicList>,
     forget: &[Digest],
     control: &Control,
 ) -> Result<ReleaseRemains> {
-    let state = state.map(|bytes| CountsState::from_bytes(bytes, plan, keys.secret)).transpose()?;
-    let mut state = state.unwrap_or_default(); // Otherwise: it is the first release.
-    refuse_another(state.release, plan.asked.releases)?;
-    let mut known = Known { release: state.release, columns: &mut state.columns, types: &mut state.types };
-    let source = open(&mut known, source, columns, control)?;
+    let (mut state, source) = begin((plan, keys.secret), state, (source, columns), control)?;
     let layout = with_named(&mut state, named, columns, keys)?;
     let rows = contributions::read_in_order(source, &contributions::RowOrder::Any, keys.secret, control)?;
-    let mut counting = Counting { plan, keys, control, state, release: 0 };
+    state.release += 1;
+    let mut counting = Counting { plan, keys, control, release: state.release, state };
     counting.make(&rows, forget)?;
     drop(rows);
     let state = counting.state;
-    let known = state.items.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
+    let known = state.kept.items.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
     let items = layout.item_schema()?.decode(known, keys.secret)?;
-    let numbers: Vec<i64> = state.items.iter().map(|item| plan.number(&item.noisy)).collect();
+    let numbers: Vec<i64> = state.kept.items.iter().map(|item| plan.number(&item.noisy)).collect();
     let numbers = Some(Numbers::of_users(&numbers));
     let items = publish_columns(&items, Beside { numbers, ..Beside::default() })?;
-    Ok(ReleaseRemains { state: state.to_bytes(plan, keys.secret)?, items })
+    Ok(ReleaseRemains { state: state.into_bytes(plan, keys.secret)?, items })
 }
 
 /// Add the items that are named now; the types of items from then on.
@@ -75,7 +73,7 @@ fn with_named(
         state.types = layout.to_text()?;
         name(state, list, (&layout, columns), keys)?;
     }
-    if state.items.is_empty() {
+    if state.kept.items.is_empty() {
         return Err(Error::Incompatible {
             what: "no item was named so far, so there is nothing to count".into(),
             fix: "give items= a list of public items, such as those that came out before",
@@ -94,7 +92,7 @@ fn name(
     let source = list.named_in_types_of(layout, columns, ITEMS)?;
     let control = Control::new(None, None);
     let read = contributions::read(source, &columns.of_list(), None, keys.secret, &control)?;
-    let known: HashSet<Digest> = state.items.iter().map(|item| item.digest).collect();
+    let known: HashSet<Digest> = state.kept.items.iter().map(|item| item.digest).collect();
     let codes: HashSet<u32> = read.items_by_user().flatten().copied().collect();
     let new = codes.into_iter().map(|code| {
         let key = read.vocabulary.key(ItemCode(code));
@@ -102,7 +100,7 @@ fn name(
     });
     let mut new: Vec<CountedItem> = new.filter(|item| !known.contains(&item.digest)).collect();
     new.sort_unstable_by_key(|item| item.digest);
-    state.items.extend(new);
+    state.kept.items.extend(new);
     Ok(())
 }
 
@@ -119,13 +117,12 @@ struct Counting<'a> {
 impl Counting<'_> {
     /// Count, and add one noisy value to each item.
     fn make(&mut self, rows: &Contributions, forget: &[Digest]) -> Result<()> {
-        self.state.release += 1;
-        self.release = self.state.release;
-        self.forget(forget);
+        // Where users counted, they stay.
+        self.state.forget(forget);
         let counts = self.count(rows)?;
-        let digests: Vec<Digest> = self.state.items.iter().map(|item| item.digest).collect();
+        let digests: Vec<Digest> = self.state.kept.items.iter().map(|item| item.digest).collect();
         let noise = ReleaseNoise::new(self.plan.sigma, self.keys.noise, 1).of(&digests, self.control)?;
-        for ((item, users), noise) in self.state.items.iter_mut().zip(counts).zip(noise) {
+        for ((item, users), noise) in self.state.kept.items.iter_mut().zip(counts).zip(noise) {
             item.users.push(users);
             let of = |(users, weight): (&u64, &u64)| i128::from(*users) * i128::from(*weight);
             let sum: i128 = item.users.iter().rev().zip(&self.plan.weights).map(of).sum();
@@ -134,22 +131,13 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Users give nothing any more, also if they come later; where they counted, they stay.
-    fn forget(&mut self, users: &[Digest]) {
-        let CountsState { accounts, forgotten, .. } = &mut self.state;
-        forgotten.extend(users);
-        forgotten.sort_unstable();
-        forgotten.dedup();
-        accounts.retain(|account| forgotten.binary_search(&account.digest).is_err());
-    }
-
     /// The users of each item in this release, as far as their accounts allow.
     fn count(&mut self, rows: &Contributions) -> Result<Vec<u64>> {
         let costs = self.plan.costs(self.release);
         let limit = (costs.as_slice(), self.plan.norm());
         let places = self.places(rows);
         let priorities = Priorities::new(self.keys.secret);
-        let CountsState { items, accounts, forgotten, .. } = &mut self.state;
+        let CountsState { kept: Counts { items, accounts }, forgotten, .. } = &mut self.state;
         let before = accounts.len();
         let mut counts = vec![0_u64; items.len()];
         let (mut held, mut keyed) = (Vec::new(), CodedWords::default());
@@ -183,7 +171,7 @@ impl Counting<'_> {
     /// The place of the item of each code.
     fn places(&self, rows: &Contributions) -> Vec<u32> {
         let known: HashMap<Digest, u32> =
-            self.state.items.iter().zip(0_u32..).map(|(item, place)| (item.digest, place)).collect();
+            self.state.kept.items.iter().zip(0_u32..).map(|(item, place)| (item.digest, place)).collect();
         let digests = rows.vocabulary.digests_from(0..rows.vocabulary.code_bound());
         digests.iter().map(|digest| known.get(digest).copied().unwrap_or(NONE)).collect() // Otherwise: not public.
     }
@@ -191,8 +179,8 @@ impl Counting<'_> {
     /// Bring accounts into order. Where each release of a user is protected alone, none is kept.
     fn settle(&mut self) {
         match self.plan.asked.unit {
-            CountsUnit::User => self.state.accounts.sort_unstable_by_key(|account| account.digest),
-            CountsUnit::UserRelease => self.state.accounts.clear(),
+            CountsUnit::User => self.state.kept.accounts.sort_unstable_by_key(|account| account.digest),
+            CountsUnit::UserRelease => self.state.kept.accounts.clear(),
         }
     }
 }
