@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 
 import pytest
@@ -105,12 +106,42 @@ def test_a_gaussian_release_is_a_gaussian_event(mechanism, privacy):
     (event, *_) = events = accounted.event.events
     assert all(isinstance(each, dp_accounting.GaussianDpEvent) for each in events)
     mu = math.sqrt(3) / event.noise_multiplier
-    for epsilon in (0.3, 1.0, 2.0):
+    # From 1.5 on the sum of three epsilons says more.
+    for epsilon in (0.3, 1.0, 1.4):
         exact = hockey_stick(epsilon, mu)
         least = accounted.delta + (1 - accounted.delta) * exact
         assert least * (1 - mpf(10) ** -6) <= accounted.get_delta(epsilon) <= (accounted.delta + exact) * 1.01
     if privacy is ZCDP:
         assert mu**2 / 2 == pytest.approx(0.3, rel=1e-3)
+
+
+def test_one_call_needs_no_more_than_was_paid():
+    """The largest distance and the largest delta belong to users of different sizes."""
+    made = released(dpsel.Steered(), dpsel.ApproxDP(epsilon=6.0, delta=1e-6), limit=30)
+    assert isinstance(made.event.events[0], dp_accounting.GaussianDpEvent)
+    assert made.get_epsilon(1.001e-6) <= 6.001
+    assert made.get_delta(6.0001) <= 1.01e-6
+
+
+@pytest.mark.parametrize("part", ["sigma", "sizes", "cost"])
+def test_a_changed_report_is_no_gaussian_event(part):
+    """Reports of a ledger are lines of a file: what does not follow from its request is its parameters."""
+    budget = dpsel.Budget(dpsel.ApproxDP(epsilon=5.0, delta=1e-4))
+    dpsel.select_partitions(
+        ROWS, privacy=budget.spend(APPROX), max_items_per_user=30, mechanism=dpsel.Steered()
+    )
+    (payment,) = budget._entries
+    report = json.loads(payment.report.to_json())
+    last = report["calibration"]["rounds"][-1]
+    if part == "sigma":
+        last["noise"]["sigma"] *= 3.0
+    elif part == "sizes":
+        del last["publish"]["sizes"][1:]
+    else:
+        payment.cost = dpsel.Cost(items=dpsel.ApproxDP(epsilon=0.4, delta=1e-6))
+    payment.report = dpsel.Report(json.dumps(report))
+    accounted = budget.to_dp_accounting()
+    assert not isinstance(accounted.event.events[0], dp_accounting.GaussianDpEvent)
 
 
 def test_gaussian_releases_compose_more_tightly_than_their_parameters():

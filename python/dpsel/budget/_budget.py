@@ -284,8 +284,9 @@ class Budget(OfOneProcess, Displayed, Generic[Kind]):
     def to_dp_accounting(self) -> Accounted:
         """Return the entries as events of Google's ``dp_accounting``, and the delta beside them.
 
-        A call that was made with Gaussian noise becomes a Gaussian event, with the probability that an item
-        of one user is released beside it; that is tighter than its parameters alone. A zCDP cost becomes a
+        A call that was made with Gaussian noise becomes a Gaussian event, with the probability that noise
+        decides about an item of one user beside it; several of them compose more tightly than by their
+        parameters alone. A call that looks at the rows first has no such event. A zCDP cost becomes a
         zCDP event. An (epsilon, delta)-DP cost becomes a zCDP event of epsilon^2 / 2, and its exact privacy
         loss distribution is used as well where all entries have one.
 

@@ -15,6 +15,7 @@ from dpsel._arguments import as_number
 from dpsel._tables import Display, Displayed
 from dpsel.accounting._amounts import exp_up
 from dpsel.exceptions import InvalidParameterError
+from dpsel.release import check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +33,10 @@ _SLACK: Final = Fraction(1, 10**18)
 class Accounted(Displayed):
     """What a budget spent, for the accountants of ``dp_accounting``.
 
-    But for a probability of ``delta`` all releases together are no worse than ``event``. So if ``event``
-    is (epsilon, d)-DP, the releases are (epsilon, ``delta`` + d)-DP. Both ``get_delta`` and
-    ``get_epsilon`` include ``delta``, and use the better of two accountants.
+    If ``event`` is (epsilon, d)-DP, all releases together are (epsilon, ``delta`` + d)-DP. Nothing else is
+    claimed of it: it is no part of a larger event, such as a sampled one. Both ``get_delta`` and
+    ``get_epsilon`` include ``delta``, and use the better of several accountants, one of which composes the
+    entries by their own parameters.
 
     Args:
         event: A ``dp_accounting.ComposedDpEvent`` of Gaussian and zCDP events, for adding or removing one
@@ -47,8 +49,7 @@ class Accounted(Displayed):
     event: Any
     delta: float
     releases: int
-    _losses: Any
-    _rest: float
+    _ways: tuple[tuple[Any, float], ...]
 
     def _display(self) -> Display:
         return Display([repr(self)])
@@ -69,8 +70,8 @@ class Accounted(Displayed):
                 f"epsilon must be a finite number of at least 0, got {epsilon:g}; give what is to be shown"
             )
         candidates = [min(1.0, self.delta + float(self._rdp().get_delta(epsilon)))]
-        if self._losses is not None:
-            candidates.append(min(1.0, self._rest + float(self._losses.get_delta_for_epsilon(epsilon))))
+        for losses, rest in self._ways:
+            candidates.append(min(1.0, rest + float(losses.get_delta_for_epsilon(epsilon))))
         return min(1.0, math.nextafter(min(candidates) + self._slack(epsilon), math.inf))
 
     def get_epsilon(self, delta: float) -> float:
@@ -100,8 +101,9 @@ class Accounted(Displayed):
         candidates = [math.inf]
         if delta > self.delta:
             candidates.append(float(self._rdp().get_epsilon(delta - self.delta)))
-        if self._losses is not None and delta > self._rest:
-            candidates.append(float(self._losses.get_epsilon_for_delta(delta - self._rest)))
+        for losses, rest in self._ways:
+            if delta > rest:
+                candidates.append(float(losses.get_epsilon_for_delta(delta - rest)))
         return min(candidates)
 
     def _rdp(self) -> Any:
@@ -136,12 +138,12 @@ def accounted(payments: Sequence[Payment]) -> Accounted:
         message = "to_dp_accounting needs the package 'dp-accounting'; install it with pip"
         raise ImportError(message) from error
     parts = [part for payment in payments for part in _parts(payment)]
+    told = [_of_guarantee(each) for payment in payments for each in _guarantees(payment)]
     return Accounted(
         event=dp_accounting.ComposedDpEvent([_event(dp_accounting, part) for part in parts]),
         delta=_sum_up(parts),
         releases=sum(part.epsilon is None for part in parts),
-        _losses=_losses(dp_accounting, parts),
-        _rest=_sum_up([part for part in parts if part.mu is not None]),
+        _ways=tuple(_losses(dp_accounting, each) for each in (parts, told) if _have_losses(each)),
     )
 
 
@@ -150,12 +152,31 @@ def _sum_up(parts: list[_Part]) -> float:
 
 
 def _parts(payment: Payment) -> list[_Part]:
-    cost = payment.cost
-    counts = [] if cost.counts is None else [_of_guarantee(cost.counts)]
-    gaussian = None if payment.report is None else _core_calls.gaussian_part(payment.report.to_json())
-    if gaussian is None:
-        return [_of_guarantee(cost.items), *counts]
-    return [_Part(mu=gaussian[0], delta=gaussian[1]), *counts]
+    told = [_of_guarantee(each) for each in _guarantees(payment)]
+    if (gaussian := _gaussian(payment)) is None:
+        return told
+    return [_Part(mu=gaussian[0], delta=gaussian[1]), *told[1:]]
+
+
+def _guarantees(payment: Payment) -> list[Privacy]:
+    counts = payment.cost.counts
+    return [payment.cost.items] if counts is None else [payment.cost.items, counts]
+
+
+def _gaussian(payment: Payment) -> tuple[float, float] | None:
+    """Return mu and delta of a call with Gaussian rounds, if its report is the one that its request leads to.
+
+    Reports of a ledger are lines of a file.
+    """
+    report, paid = payment.report, payment.cost.items.to_json()
+    if report is None:
+        return None
+    asked = report["request"]["privacy"]
+    # Numbers of a request are rounded down.
+    is_paid = asked["kind"] == paid.pop("kind") and all(asked[name] <= paid[name] for name in paid)
+    if not is_paid or not check(report).ok:
+        return None
+    return _core_calls.gaussian_part(report.to_json())
 
 
 def _of_guarantee(privacy: Privacy) -> _Part:
@@ -180,10 +201,13 @@ def _noise_multiplier(mu: float) -> float:
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
 
-def _losses(library: Any, parts: list[_Part]) -> Any:
-    """Return a privacy loss distribution of all parts; of zCDP there is none."""
-    if any(part.rho is not None for part in parts):
-        return None
+def _have_losses(parts: list[_Part]) -> bool:
+    """Return whether all parts have a privacy loss distribution: there is none of zCDP."""
+    return all(part.rho is None for part in parts)
+
+
+def _losses(library: Any, parts: list[_Part]) -> tuple[Any, float]:
+    """Return a privacy loss distribution of all parts, and the delta beside it."""
     pld = library.pld.privacy_loss_distribution
     total = pld.identity()
     for part in parts:
@@ -193,7 +217,7 @@ def _losses(library: Any, parts: list[_Part]) -> Any:
             asked = library.pld.common.DifferentialPrivacyParameters(part.epsilon, part.delta)
             each = pld.from_privacy_parameters(asked)
         total = total.compose(each)
-    return total
+    return total, _sum_up([part for part in parts if part.mu is not None])
 
 
 def _round_up(amount: Fraction) -> float:
