@@ -60,7 +60,7 @@ def _released(rows):
 
 def _arguments(command, rows, place):
     """The arguments of a call that works, if its output is another file."""
-    if command == "series release":
+    if command.startswith("series "):
         folder, key = rows.parent / "series", ("--key", rows.parent / "series.key")
         dpsel.Series.create(
             folder,
@@ -71,8 +71,8 @@ def _arguments(command, rows, place):
             user="user",
             item="item",
         )
-        return [folder, rows, *key, "--name", "a", "-q"]
-    if command == "count-series release":
+        return [folder, *key] if command == "series card" else [folder, rows, *key, "--name", "a", "-q"]
+    if command.startswith("count-series "):
         folder, key, items = (rows.with_name(name) for name in ("numbers", "numbers.key", "items.csv"))
         items.write_text("item\ntea\n")
         dpsel.CountSeries.create(
@@ -85,7 +85,8 @@ def _arguments(command, rows, place):
             user="user",
             item="item",
         )
-        return [folder, rows, "--key", key, "--name", "a", "--items", items, "-q"]
+        given = [] if command == "count-series card" else [rows, "--name", "a", "--items", items, "-q"]
+        return [folder, *given, "--key", key]
     return {
         "select": [rows, *COLUMNS, *BUDGET, "-q"],
         "top-k": [rows, *COLUMNS, "--k", "1", "--epsilon", "1", "--delta", "1e-6", "-q"],
@@ -117,6 +118,7 @@ NAMES = {"a link": lambda ledger, place: place.symlink_to(ledger), "itself": os.
 def test_no_command_writes_over_a_ledger(dpsel_run, tmp_path, rows, command, option, flag, name):
     # Whatever the option demands of the name of its file.
     suffix = {"plot": ".png", "report": ".json", "html": ".html"}.get(option, ".csv")
+    suffix = ".html" if command.endswith(" card") else suffix
     ledger, place = tmp_path / "spent.csv", tmp_path / f"other{suffix}"
     dpsel.Ledger(ledger, dpsel.PureDP(epsilon=1.0)).spend(dpsel.PureDP(epsilon=0.25))
     NAMES[name](ledger, place)

@@ -19,7 +19,7 @@ def released(privacy=APPROX, **options):
 def test_a_report_says_what_holds_for_any_group(privacy) -> None:
     release = released(privacy)
     assert release.report.for_group(3) == dpsel.for_group(privacy, 3)
-    assert "any 3 users" in release.card()._groups()
+    assert "any 3 users" in release.card().to_html()
 
 
 @pytest.mark.parametrize(
