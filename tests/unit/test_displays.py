@@ -86,7 +86,7 @@ RESULTS = {
     ),
     "Report": lambda _: public(["tea"], user="<b>", item=HOSTILE).report,
     "ItemSet": lambda _: public([HOSTILE]) | public(["tea"]),
-    "Card": lambda _: public(["tea"], user="<b>", item=HOSTILE).card(),
+    "Card": lambda _: public(["tea"], user=HOSTILE, item="<b>").card(),
     "CheckResult": lambda _: CheckResult(ok=False, reason=HOSTILE, differences=(HOSTILE,)),
     "ItemTable": lambda _: public([HOSTILE], item=["<b>"]).to_table(),
     "Plan": lambda _: dpsel.plan(privacy=PRIVACY, max_items_per_user=[1, dpsel.Quantile(0.5, most=9)]),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from dpsel import _core_calls
+from dpsel._tables import one_line
 from dpsel.accounting import ApproxDP, for_group
 from dpsel.exceptions import DpselError, FileError
 from dpsel.mechanisms._base import class_name
@@ -128,7 +129,7 @@ class Card:
         user = named if isinstance(named, str) else " and ".join(named)
         listed = "" if self.items is None else f"The list has {quantity(self.items, 'item')}. "
         return (
-            f"<p>{listed}Nobody can tell from the list whether any one <b>{html.escape(user)}</b> "
+            f"<p>{listed}Nobody can tell from the list whether any one <b>{html.escape(one_line(user))}</b> "
             f"{neighbours}, beyond what the next section allows. Everything that the list was made from is "
             "covered: each item that this user holds, alone or with others. Whoever stands behind several of "
             "these users is protected as they are together.</p>"
@@ -254,7 +255,8 @@ def table(lines: Iterable[tuple[str, object]]) -> str:
     """Return names and what they are; names stay whole, where numbers as long as a digest are broken."""
     head = '<th style="overflow-wrap:normal;text-align:left;vertical-align:top">'
     rows = "".join(
-        f"<tr>{head}{html.escape(name)}</th><td>{html.escape(str(text))}</td></tr>" for name, text in lines
+        f"<tr>{head}{html.escape(one_line(name))}</th><td>{html.escape(one_line(str(text)))}</td></tr>"
+        for name, text in lines
     )
     return f"<table>{rows}</table>"
 

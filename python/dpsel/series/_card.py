@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpsel._tables import one_line
 from dpsel.accounting import for_group
 from dpsel.release._card import belief, figure_of, groups, guarantee, page, part_of_page, save_page, table
 from dpsel.release._wording import quantity
@@ -96,7 +97,7 @@ class SeriesCard:
 
     def _protected(self) -> str:
         status = self.status
-        user = html.escape(" and ".join(status.user))
+        user = html.escape(one_line(" and ".join(status.user)))
         whose = "is in the data at all, with all rows of all releases"
         if self._is_of_one_release:
             whose = "is in the rows of one release; of one that comes in many releases much more can be told"
