@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import FileError
 from dpsel.quoting import quoted_path
 
-__all__ = ["checked_output"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["checked_output", "endings", "report_beside"]
 
 #: The first line of a ledger has no line before it.
 _MARKS: Final = (b'"kind":"total"', b'"previous":"' + b"0" * 64)
@@ -41,3 +44,14 @@ def _is_ledger(path: str) -> bool:
         # Whoever writes it says so.
         return False
     return all(mark in line for mark in _MARKS)
+
+
+def report_beside(items: Path) -> Path:
+    """Return the file that is taken for the report of the items in a file, if no other one is named."""
+    return items.with_name(items.name.removesuffix("".join(endings(items))) + ".json")
+
+
+def endings(path: Path) -> list[str]:
+    """Return the extension of a file, and that of its compression."""
+    packed = path.suffix in {".gz", ".zst"}
+    return path.suffixes[-2:] if packed else path.suffixes[-1:]

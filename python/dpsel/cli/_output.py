@@ -14,7 +14,7 @@ import click
 
 from dpsel.exceptions import FileError
 from dpsel.formats import local_path
-from dpsel.outputs import checked_output
+from dpsel.outputs import checked_output, report_beside
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -119,6 +119,31 @@ def refuse_same_file(
     for file in (file for source in inputs for file in _named_by(source)):
         if writer := seen.get(os.path.realpath(file)):
             message = f"{writer} would overwrite an input file"
+            raise click.UsageError(message)
+
+
+def refuse_other_report(
+    target: Path | None, own: str | os.PathLike[str] | None, advice: str | None = None
+) -> None:
+    """Refuse to write items beside a report of other ones, which ``Release.load`` would take for theirs.
+
+    Args:
+        target: The file of the items; ``None`` for standard output.
+        own: The report of these items, which is written with them or was before.
+        advice: The option that makes the report in the way their own, if there is one.
+    """
+    if target is None or not target.name:
+        return
+    mine = None if own is None else os.path.realpath(own)
+    for items in dict.fromkeys((target, Path(os.path.realpath(target)))):
+        beside = report_beside(items)
+        if os.path.exists(beside) and os.path.realpath(beside) != mine:  # noqa: PTH110 - false if too long
+            instead = f"give {advice} {beside} to replace it, " if advice else ""
+            message = (
+                f"--output {items}: the file {quoted_path(beside)} is there, and would be read as the "
+                f"report of these items, which it is not; {instead}write the items to another name, or move "
+                "that file"
+            )
             raise click.UsageError(message)
 
 

@@ -19,7 +19,7 @@ from dpsel.cli._options import (
     rows_from,
     threads_option,
 )
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_other_report, refuse_same_file
 from dpsel.cli._results import STDOUT_FORMATS, target_of
 from dpsel.cli._sql import sql_options
 from dpsel.cli._streams import require_stdout
@@ -136,6 +136,7 @@ def show_release(
     read = {f"--{name}": options[name] for name in ("key", "ledger", "database")}
     read["--items"] = None if named is None else named.path
     refuse_same_file({"--output": target}, paths, read)
+    refuse_other_report(target, None)
     series = opened(kind, folder, options)
     status = series.status()
     more = {} if named is None else {"items": named_as(status.item, "--items", named)}

@@ -8,9 +8,10 @@ import click
 
 import dpsel
 from dpsel.cli._options import report_of_items_option
-from dpsel.cli._output import STDOUT, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, print_file, refuse_other_report, refuse_same_file
 from dpsel.cli._results import STDOUT_FORMATS, target_of
 from dpsel.cli._streams import require_stdout
+from dpsel.outputs import report_beside
 
 _EPILOG = """\
 \b
@@ -46,6 +47,7 @@ def command(items: Path, label: str, report: Path | None, output: str, output_fo
     if target is None:
         require_stdout()
     refuse_same_file({"--output": target}, [], {"ITEMS": items, "--report": report})
+    refuse_other_report(target, report or report_beside(items))
     found = dpsel.Release.load(items, report).with_rest(label=label)
     if target is None:
         print_file(output_format or STDOUT_FORMATS[0], found.write)

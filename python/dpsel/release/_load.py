@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file
 from dpsel.exceptions import FileError, MissingFileError, ReportError
+from dpsel.outputs import endings, report_beside
 from dpsel.quoting import quoted_path
 from dpsel.release._lines import lines_of
 from dpsel.release._report import Report
@@ -34,7 +35,7 @@ def loaded(
     """Return the items of a file with their report."""
     path = Path(as_name_of_file("path", items))
     if report is None:
-        report = path.with_name(path.name.removesuffix("".join(_endings(path))) + ".json")
+        report = report_beside(path)
         if not os.path.exists(path):  # noqa: PTH110 - false for a name that is too long
             raise MissingFileError(f"cannot read {quoted_path(path)}: no such file")
         if not report.exists():
@@ -112,14 +113,9 @@ def _listed(column: Any) -> list[Any]:
     return column if isinstance(column, list) else list(column.to_pylist())
 
 
-def _endings(path: Path) -> list[str]:
-    packed = path.suffix in {".gz", ".zst"}
-    return path.suffixes[-2:] if packed else path.suffixes[-1:]
-
-
 def _columns(path: Path) -> dict[str, Any]:
     """Return the columns by name: lists of values, or arrays of pyarrow."""
-    kind = _endings(path)[0] if _endings(path) else ""
+    kind = endings(path)[0] if endings(path) else ""
     if kind == ".csv":
         rows = csv.reader(lines_of(path), strict=True)
         head = next(rows, [])
