@@ -50,11 +50,11 @@ class ItemTable(Displayed):
         tea
     """
 
-    __slots__ = ("_core",)
+    __slots__ = ("_core", "_is_ranked")
 
-    def __init__(self, core: _core_calls.Release) -> None:
-        """Wrap the compiled release."""
-        self._core = core
+    def __init__(self, core: _core_calls.Release, *, is_ranked: bool = False) -> None:
+        """Wrap the compiled release; ``is_ranked`` shows its rows in their own order."""
+        self._core, self._is_ranked = core, is_ranked
 
     @property
     def core(self) -> _core_calls.Release:
@@ -186,11 +186,11 @@ class ItemTable(Displayed):
         return iter(self.to_pylist())
 
     def display(self, above: Sequence[str]) -> Display:
-        """Return lines and the first rows for a person; where there are numbers, those of the largest."""
+        """Return lines and first rows for a person: of the largest numbers, unless they are ranked."""
         names = self.columns
         asked = json.loads(self._core.report.text)["request"]["columns"]["items"]
         numbers = [name for name in names if name in _NUMBERS and name not in asked and "rank" not in names]
-        largest = "".join(numbers)
+        largest = "" if self._is_ranked else "".join(numbers)
         places: Sequence[int] = range(min(len(self), SHOWN_ROWS))
         if largest:
             places = nlargest(SHOWN_ROWS, range(len(self)), key=self.column(largest).__getitem__)
@@ -211,10 +211,10 @@ class ItemTable(Displayed):
         """Number of items and columns, and the first rows."""
         return str(self)
 
-    def __getstate__(self) -> _core_calls.Release:
-        """Pickle the released items only."""
-        return self._core
+    def __getstate__(self) -> tuple[_core_calls.Release, bool]:
+        """Pickle the released items and their kind of order only."""
+        return self._core, self._is_ranked
 
-    def __setstate__(self, state: _core_calls.Release) -> None:
+    def __setstate__(self, state: tuple[_core_calls.Release, bool]) -> None:
         """Restore."""
-        self._core = state
+        self._core, self._is_ranked = state

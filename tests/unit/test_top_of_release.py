@@ -61,6 +61,67 @@ def test_groups_of_any_item_columns_are_sorted_by_their_values(keys):
     assert both == sorted(SIZES, key=lambda key: key[::-1])
 
 
+def test_people_see_the_order_of_the_table(tmp_path):
+    pl.DataFrame(TABLE).write_parquet(tmp_path / "rows.parquet")
+    found = released(tmp_path / "rows.parquet").top(2, by="country")
+    for shown in (found, pickle.loads(pickle.dumps(found))):
+        assert [tuple(line.split()[:2]) for line in str(shown).splitlines()[3:]] == [
+            (country, str(place)) for country, place in LARGEST[2]
+        ]
+        page = shown._repr_html_()
+        places = [page.index(str(row[2])) for row in shown]
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("kind", ["file", "bare", "polars", "pandas", "pyarrow", "list"])
+def test_nodes_of_one_level(kind, tmp_path, monkeypatch):
+    table = pl.DataFrame(TABLE).with_columns(pl.col("place").cast(str))
+    table.write_parquet(tmp_path / "rows.parquet")
+    data = {"polars": table, "pandas": table.to_pandas(), "pyarrow": table.to_arrow()}.get(
+        kind, tmp_path / "rows.parquet"
+    )
+    if kind == "list":
+        data = [(user, (country, place)) for user, country, place in table.rows()]
+    if kind == "bare":
+        monkeypatch.setattr("dpsel.release._top.find_spec", lambda _: None)
+    named = {} if kind == "list" else {"user": "user"}
+    tree = dpsel.select_partitions(
+        data, **named, item=COLUMNS, levels=True, privacy=PRIVACY, max_items_per_user=8, counts=0.5
+    )
+
+    def keys_of(found):
+        rows = found.itertuples(index=False, name=None) if isinstance(found, pd.DataFrame) else found
+        rows = rows.rows() if isinstance(rows, pl.DataFrame) else rows
+        if isinstance(rows, pa.Table):
+            rows = [tuple(row.values()) for row in rows.to_pylist()]
+        return [row[:2] for row in rows]
+
+    texts = {k: [(country, str(place)) for country, place in keys] for k, keys in LARGEST.items()}
+    assert keys_of(tree.top(1, by="country", level=2)) == texts[1]
+    assert keys_of(tree.top(2, by="country", level=2)) == texts[2]
+    assert [key[0] for key in keys_of(tree.top(9, level=1))] == ["pe", "no"]
+    with pytest.raises(InvalidParameterError, match="level must be at most 2"):
+        tree.top(1, level=3)
+    with pytest.raises(InvalidParameterError, match="level must be at least 1"):
+        tree.top(1, level=0)
+
+
+def test_a_level_without_a_released_node_has_an_empty_list(tmp_path):
+    table = pl.DataFrame(TABLE).with_columns(pl.lit(None, pl.String).alias("place"))
+    table.write_parquet(tmp_path / "rows.parquet")
+    for data in (table, table.to_pandas(), table.to_arrow(), tmp_path / "rows.parquet"):
+        tree = released(data, levels=True)
+        assert len(tree) == len({"no", "pe"})
+        found = tree.top(3, level=2)
+        assert len(found) == 0
+        assert pa.table(found).schema.types == pa.table(tree.items).schema.types
+
+
+def test_a_level_is_of_a_tree(keys):
+    with pytest.raises(InvalidParameterError, match="these items are no nodes; leave it out"):
+        keys.top(1, level=1)
+
+
 def test_equal_numbers_are_sorted_by_their_keys(tmp_path):
     release = released(ROWS)
     release.report.save(tmp_path / "keys.json")

@@ -8,10 +8,11 @@ import click
 
 import dpsel
 from dpsel.cli._options import report_of_items_option
-from dpsel.cli._output import STDOUT, print_file, refuse_same_file
+from dpsel.cli._output import STDOUT, print_file, refuse_other_report, refuse_same_file
 from dpsel.cli._results import STDOUT_FORMATS, target_of
 from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import WholeRange
+from dpsel.outputs import report_beside
 
 _EPILOG = """\
 \b
@@ -33,6 +34,12 @@ It reads published keys and numbers alone, so it costs nothing, for every k and 
     metavar="COLUMN",
     help="Item column whose values make the groups; repeat it for several.  [default: all keys are one]",
 )
+@click.option(
+    "--level",
+    type=WholeRange(min=1),
+    metavar="N",
+    help="Of a tree, only nodes of this level, from 1 at the top.  [default: of all levels]",
+)
 @report_of_items_option
 @click.option(
     "-o",
@@ -45,7 +52,13 @@ It reads published keys and numbers alone, so it costs nothing, for every k and 
     "--output-format", type=click.Choice(STDOUT_FORMATS), help="Format on standard output.  [default: csv]"
 )
 def command(
-    items: Path, k: int, by: tuple[str, ...], report: Path | None, output: str, output_format: str | None
+    items: Path,
+    k: int,
+    by: tuple[str, ...],
+    level: int | None,
+    report: Path | None,
+    output: str,
+    output_format: str | None,
 ) -> None:
     """Write the K keys of ITEMS with the largest numbers.
 
@@ -55,7 +68,8 @@ def command(
     if target is None:
         require_stdout()
     refuse_same_file({"--output": target}, [], {"ITEMS": items, "--report": report})
-    found = dpsel.Release.load(items, report).top(k, by=list(by) or None)
+    refuse_other_report(target, report or report_beside(items))
+    found = dpsel.Release.load(items, report).top(k, by=list(by) or None, level=level)
     if target is None:
         print_file(output_format or STDOUT_FORMATS[0], found.write)
     else:

@@ -133,7 +133,7 @@ class Contents(Displayed):
         self._refuse_ngrams()
         filter_file(self._keys(), source, target, self._item_columns(item), other, file_format)
 
-    def top(self, k: int, *, by: str | Sequence[str] | None = None) -> Any:
+    def top(self, k: int, *, by: str | Sequence[str] | None = None, level: int | None = None) -> Any:
         """Return the ``k`` keys with the largest noisy numbers, in all or of each group.
 
         It is computed from the published keys and numbers alone, so it costs nothing, for every ``k`` and
@@ -143,6 +143,8 @@ class Contents(Displayed):
         Args:
             k: The most keys of each group. A group with fewer keys has a shorter list.
             by: An item column, or several, whose values make the groups; by default all keys are one.
+            level: Of a tree, only nodes of this level, from 1 at the top; by default those of all levels, so
+                a group may hold a node together with those below it.
 
         Returns:
             Rows of ``items``, as the same kind of table: sorted by group, and within it by the number,
@@ -150,7 +152,7 @@ class Contents(Displayed):
 
         Raises:
             InvalidParameterError: If the release has no noisy numbers (``counts=``) or is a top-k, if ``k``
-                is below 1, or if ``by`` names another column.
+                is below 1, if ``by`` names another column, or if ``level`` is none of a tree.
 
         Examples:
             >>> import dpsel
@@ -170,7 +172,7 @@ class Contents(Displayed):
         """
         from dpsel.release._top import places_of_top, taken
 
-        places = places_of_top(self.report, self.to_table, k, by)
+        places = places_of_top(self.report, self.to_table, k, by, level)
         return taken(self.items, self._returns, places)
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, most: int = 30, ax: Any = None) -> Any:

@@ -12,6 +12,7 @@ from dpsel.exceptions import InvalidParameterError
 from dpsel.item_table import ItemTable
 from dpsel.quoting import quoted
 from dpsel.release._counts import counts_of
+from dpsel.release._tree import is_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["places_of_top", "taken"]
 
+_LEVEL: Final = "level"
 _WEIGHT: Final = "weight"
 
 
 def places_of_top(
-    report: Report, read: Callable[[], ItemTable], k: int, by: str | Sequence[str] | None
+    report: Report, read: Callable[[], ItemTable], k: int, by: str | Sequence[str] | None, level: int | None
 ) -> list[int]:
-    """Return the places of the ``k`` largest keys of each group, group after group, the largest first."""
+    """Return the places of the ``k`` largest keys of each group, group after group, the largest first.
+
+    Of a tree, ``level`` takes the nodes of one level alone.
+    """
     most, grouping = at_least_one("k", k), [] if by is None else columns_of(None, by).items
     if report["task"] != "select":
         raise InvalidParameterError(
@@ -40,10 +45,13 @@ def places_of_top(
             f"by= must name item columns of the release, and {quoted(missing[0])} is none of "
             f"{', '.join(map(quoted, items))}; name some of these, or leave by= out"
         )
+    only = None if level is None else _checked_level(report, level)
     table = read()
     columns = dict(zip(table.columns, table.core.to_columns(), strict=True))
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place in range(len(table)):
+        if only is not None and columns[_LEVEL][place] != only:
+            continue
         groups.setdefault(tuple(columns[name][place] for name in grouping), []).append(place)
     numbers = columns[number]
     # The table is sorted by its keys, and a sort keeps the order of equals.
@@ -54,6 +62,20 @@ def places_of_top(
     ]
 
 
+def _checked_level(report: Report, level: int) -> int:
+    """Return a level of the tree; refuse one that no node can have."""
+    if not is_tree(report):
+        raise InvalidParameterError(
+            "level= takes nodes of one level of a tree, but these items are no nodes; leave it out, or "
+            "select nodes with levels="
+        )
+    columns = report["request"]["columns"]
+    most = None if isinstance(columns["levels"], dict) else len(columns["items"])
+    if at_least_one("level", level) > (most or level):
+        raise InvalidParameterError(f"level must be at most {most}, the levels of the tree, got {level}")
+    return level
+
+
 def _order(group: tuple[Any, ...]) -> list[tuple[bool, Any]]:
     """Return what groups are sorted by; a missing value comes last."""
     return [(value is None, value) for value in group]
@@ -61,18 +83,25 @@ def _order(group: tuple[Any, ...]) -> list[tuple[bool, Any]]:
 
 def taken(items: Any, returns: str, places: list[int]) -> Any:
     """Return the rows of released items, of any kind of table, at these places."""
-    return _TAKEN[returns](items, places) if places else items
+    if places:
+        return _TAKEN[returns](items, places)
+    # Each kind has a slice, which keeps the types of columns without a row.
+    if returns != "table":
+        return items[:0]
+    return _of_table(items, []) if len(items) else items
 
 
 def _of_table(table: ItemTable, places: list[int]) -> ItemTable:
     report = table.core.report.text
     if find_spec("pyarrow"):
-        arrow = table.to_arrow().take(places).combine_chunks()
+        import pyarrow as pa
+
+        arrow = table.to_arrow().take(pa.array(places, pa.int64())).combine_chunks()
         arrays = {name: arrow[name].combine_chunks() for name in table.columns}
-        return ItemTable(_core_calls.release_of(arrays, None, report))
+        return ItemTable(_core_calls.release_of(arrays, None, report), is_ranked=True)
     # Without pyarrow the columns have the types of Python's values.
     columns = {name: [table.column(name)[place] for place in places] for name in table.columns}
-    return ItemTable(_core_calls.release_of(columns, columns.pop(_WEIGHT, None), report))
+    return ItemTable(_core_calls.release_of(columns, columns.pop(_WEIGHT, None), report), is_ranked=True)
 
 
 _TAKEN: Final[dict[str, Callable[[Any, list[int]], Any]]] = {
