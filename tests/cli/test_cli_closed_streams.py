@@ -52,7 +52,7 @@ TO_FILES = {
     "ledger": ["ledger", "new.jsonl", *TOTAL, "--html", "out.html"],
     "top": ["top", "items.csv", "--report", "report.json", "-k", "1", "-o", "out.csv"],
     "rest": ["rest", "items.csv", "--report", "report.json", "-o", "out.csv"],
-    "domains": ["domains", "rows.csv", "--columns", "item", *TOTAL, "-o", "out.json"],
+    "domains": ["domains", "rows.csv", "--user", "user", "--columns", "item", *TOTAL, "-o", "out.json"],
     "audit": [*AUDIT, "--report", "out.json"],
     "series": [*WEEK, "-o", "out.csv"],
     "count-series": [*NUMBERS, "-o", "out.csv"],

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
 
 pytestmark = pytest.mark.usefixtures("rows")
 
+ROWS = "--rows-are-users"
+TO_JOB = ("--ledger", "spent.jsonl", "-o", "job.json")
 TO_FILES = ("-o", "items.csv", "--report", "items.json")
 
 
@@ -35,6 +38,44 @@ def test_filter_keeps_rows_and_says_that_they_are_private(dpsel_run, folder, ite
     assert len(after) < len(before)
     quiet = dpsel_run("filter", items, "rows.csv", "-o", "kept.csv", "-q", "--report", "items.json")
     assert (quiet.code, quiet.err) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.ndjson.gz", "items.parquet", "link.csv"])
+def test_items_are_not_written_beside_the_report_of_others(dpsel_run, folder, items, name):
+    (folder / "link.csv").symlink_to(items)
+    assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "9", "--delta", "1e-5").code == 0
+    before = {each: (folder / each).read_bytes() for each in names(folder)}
+    for more in ((), ("--report", "other.json")):
+        run = dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "--ledger", "spent.jsonl", "-o", name, *more)
+        assert run.code == 2
+        assert "items.json is there, and would be read as the report" in run.error
+        assert "give --report" in run.error
+        assert "move that file" in run.error
+        assert {each: (folder / each).read_bytes() for each in names(folder)} == before
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", name, "--report", "items.json").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("top-k", "rows.csv", *COLUMNS, "--k", "2", *BUDGET),
+        ("top", "items.csv", "-k", "1"),
+        ("rest", "items.csv"),
+        ("series", "release", "none", "rows.csv", "--key", "none.key", "--name", "W01"),
+        ("count-series", "release", "none", "rows.csv", "--key", "none.key", "--name", "W01"),
+    ],
+)
+def test_every_command_that_writes_items_heeds_reports(dpsel_run, folder, command):
+    numbers = ("--counts", "0.3", "--rest", "0.1")
+    assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, *numbers, *TO_FILES).code == 0
+    (folder / "other.json").write_text("{}")
+    before = names(folder)
+    run = dpsel_run(*command, "-o", "other.csv")
+    assert (run.code, names(folder)) == (2, before)
+    assert "other.json is there" in run.error
+    if command[0] in ("top", "rest"):
+        # The report of the keys is right for some of them, too.
+        assert dpsel_run(*command, "-o", "items.ndjson").code == 0
 
 
 def test_filter_labels_other_rows_and_takes_another_column(dpsel_run, folder, items):
@@ -253,9 +294,10 @@ def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
     budget = ("--epsilon", "1", "--delta", "1e-6")
     files = ("-o", "domain.json", "--report", "domains.json")
-    run = dpsel_run("domains", "people.csv", "--columns", "job, age,note", *budget, *files)
+    run = dpsel_run("domains", "people.csv", ROWS, "--columns", "job, age,note", *budget, *files)
     assert (run.code, run.out) == (0, ""), run.err
     assert "each row is a user" in run.err
+    assert "CSV columns are texts, so numbers with fractions are values, too" in run.err
     read = json.loads((folder / "domain.json").read_text())
     assert {name: each["possible_values"] for name, each in read.items()} == {
         "job": ["cook"],
@@ -263,15 +305,14 @@ def test_domains_writes_the_values_of_columns_as_texts(dpsel_run, folder):
         "note": [],
     }
     for arguments, code, text in (
-        (("people.csv", "--columns", "none"), 3, "cannot read"),
-        (("none.csv", "--columns", "job"), 3, "no such file"),
+        (("none.csv", ROWS, "--columns", "job"), 3, "no such file"),
         (("people.csv", "--columns", "job", "--user", "job"), 2, "as the user too"),
     ):
         before = names(folder)
         run = dpsel_run("domains", *arguments, *budget, "-o", "other.json")
         assert (run.code, text in run.err, names(folder)) == (code, True, before), run.err
     assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "1", "--delta", "1e-6").code == 0
-    paid = ("domains", "people.csv", "--columns", "job", *budget, "--ledger", "spent.jsonl", "-o", "job.json")
+    paid = ("domains", "people.csv", ROWS, "--columns", "job", *budget, *TO_JOB)
     first, second = dpsel_run(*paid, "--threads", "1"), dpsel_run(*paid)
     assert (first.code, second.code) == (0, 2), second.err
     assert "exceed" in second.err
@@ -291,6 +332,50 @@ def test_rest_adds_a_row_to_the_keys(dpsel_run, folder):
     run = dpsel_run("rest", "items.csv", "-o", "table.ndjson", "--report", "items.json")
     assert (run.code, run.out, run.err) == (0, "", "")
     assert json.loads(lines(folder / "table.ndjson")[-1])["is_rest"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "error"),
+    [
+        (
+            "u,job\n1,a\n",
+            ("--user", "none", "--columns", "job"),
+            3,
+            "people.csv has 2 columns, none named 'none' to tell users apart; set --user to a name",
+        ),
+        (
+            "u,job\n1,a\n",
+            ("--user", "u", "--columns", "job,none"),
+            3,
+            "people.csv has 2 columns, none named 'none' to take values from; set --columns to a name",
+        ),
+        ("u;job\n1;a\n", ("--user", "u", "--columns", "job"), 3, "has 1 column, none named 'job'"),
+        ("u,job,job\n1,a,b\n", ("--user", "u", "--columns", "job"), 3, "several columns named 'job'"),
+        ("u,job\n1,a\n,a\n", ("--user", "u", "--columns", "job"), 3, "user column 'u' is null in row 2"),
+        ('u,job\n"",a\n', ("--user", "u", "--columns", "job"), 3, "user column 'u' is null in row 1"),
+        ("u,job\n1,a\n", ("--columns", "job"), 2, "give either --user"),
+        ("u,job\n1,a\n", (ROWS, "--user", "u", "--columns", "job"), 2, "give either --user"),
+    ],
+)
+def test_domains_refuses_as_select_does(dpsel_run, folder, text, arguments, code, error):
+    (folder / "people.csv").write_text(text)
+    before = names(folder)
+    run = dpsel_run("domains", "people.csv", *arguments, "--epsilon", "1", "--delta", "1e-6", "-o", "o.json")
+    assert (run.code, names(folder)) == (code, before)
+    assert error in run.error
+
+
+def test_domains_takes_an_empty_field_for_none_and_names_a_missing_library(dpsel_run, folder, monkeypatch):
+    lines_of = [f"{user},,cook" for user in range(900)]
+    (folder / "people.csv").write_text("\n".join(["u,age,job", *lines_of]) + "\n")
+    command = ("domains", "people.csv", "--user", "u", "--columns", "age,job", "--epsilon", "1")
+    assert dpsel_run(*command, "--delta", "1e-6", "-o", "o.json").code == 0
+    read = json.loads((folder / "o.json").read_text())
+    assert {name: each["possible_values"] for name, each in read.items()} == {"age": [], "job": ["cook"]}
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    run = dpsel_run(*command, "--delta", "1e-6", "-o", "o.json")
+    assert run.code == 3
+    assert "dpsel domains needs pyarrow; install it with pip install pyarrow" in run.error
 
 
 @pytest.mark.parametrize(

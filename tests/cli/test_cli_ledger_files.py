@@ -98,6 +98,8 @@ def _arguments(command, rows, place):
         "ledger": [rows.parent / "spent.csv"],
         "domains": [
             rows,
+            "--user",
+            "user",
             "--columns",
             "item",
             "--epsilon",

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 import dpsel
+from dpsel._optional import optional
 from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._options import memory_option, scratch_options, threads_option
 from dpsel.cli._output import Staged, refuse_same_file
 from dpsel.cli._types import HexKey, WholeRange
-from dpsel.exceptions import FileError
-from dpsel.quoting import quoted_path
+from dpsel.exceptions import FileError, SchemaError
+from dpsel.quoting import quoted, quoted_path
 
 _EPILOG = """\
 \b
 Example:
-  dpsel domains rows.csv --columns job,city --epsilon 1 --delta 1e-8 -o domain.json
+  dpsel domains rows.csv --user person --columns job,city --epsilon 1 --delta 1e-8 -o domain.json
 
-Without --user each row is a user. The file is the domain file of dpsynth, in JSON.
+CSV columns are texts, and numbers with fractions in them, too: each text that enough users have is a value.
+The file is the domain file of dpsynth, in JSON.
 """
 
 
 @click.command("domains", epilog=_EPILOG, short_help="Publish the values of several columns in one budget.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--columns", required=True, metavar="NAMES", help="The columns, with commas between them.")
-@click.option("--user", metavar="COLUMN", help="Column of the user.  [default: each row is a user]")
+@click.option("--user", metavar="COLUMN", help="Column that identifies the user.")
+@click.option(
+    "--rows-are-users",
+    is_flag=True,
+    help="In place of --user: each row is a user. A person of several rows is then not protected.",
+)
 @privacy_options
 @ledger_option
 @click.option(
@@ -44,6 +51,12 @@ Without --user each row is a user. The file is the domain file of dpsynth, in JS
 @click.option("--insecure-test-key", type=HexKey(), help="Fixed release key: NOT PRIVATE. Tests only.")
 def command(path: Path, **options: Any) -> None:
     """Read PATH, a CSV file whose columns are texts, or a Parquet file. Both need pyarrow."""
+    if (options["user"] is None) is not options["rows_are_users"]:
+        message = (
+            "give either --user, the column that identifies the user, or --rows-are-users if no person has "
+            "more than one row"
+        )
+        raise click.UsageError(message)
     outputs = {"--output": options["output"], "--report": options["report"]}
     refuse_same_file({**outputs, "--ledger": options["ledger"]}, [str(path)])
     names = [name.strip() for name in options["columns"].split(",")]
@@ -55,7 +68,7 @@ def command(path: Path, **options: Any) -> None:
     with Staged() as staged:
         targets = [staged.add(target) if target else None for target in outputs.values()]
         found = dpsel.domains(
-            _table(path, [*names, *([options["user"]] if options["user"] else [])]),
+            _table(path, {"--columns": names, "--user": [options["user"]] if options["user"] else []}),
             columns=names,
             user=options["user"],
             privacy=paid_from(privacy, options | {"items": names}),
@@ -66,24 +79,39 @@ def command(path: Path, **options: Any) -> None:
             found.write(targets[0])
         if targets[1]:
             found.report.save(targets[1])
-    click.echo(repr(found), err=True)
+    texts = "" if _is_parquet(path) else "; CSV columns are texts, so numbers with fractions are values, too"
+    click.echo(f"{found!r}{texts}", err=True)
 
 
-def _table(path: Path, names: list[str]) -> Any:
-    """Read a file; the columns of CSV are texts, whatever their values look like."""
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
+
+
+def _table(path: Path, wanted: dict[str, list[str]]) -> Any:
+    """Read a file; the columns of CSV are texts, whatever their values look like.
+
+    Args:
+        path: The file.
+        wanted: The columns that each option names.
+    """
+    pa = optional("pyarrow", "dpsel domains")
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    names = list(dict.fromkeys(name for each in wanted.values() for name in each))
+    # An empty field is a null, as in a selection.
+    texts = pyarrow.csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+    )
     try:
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError:
-        message = "dpsel domains needs pyarrow; install it with pip"
-        raise click.UsageError(message) from None
-    try:
-        if path.suffix.lower() == ".parquet":
+        if _is_parquet(path):
             return pyarrow.parquet.read_table(path)
-        texts = pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), include_columns=names
-        )
+        with pyarrow.csv.open_csv(path, convert_options=texts) as head:
+            _check_header(path, head.schema.names, wanted)
+        texts.include_columns = names
         return pyarrow.csv.read_csv(path, convert_options=texts)
     except FileNotFoundError:
         reason = "no such file"
@@ -91,3 +119,25 @@ def _table(path: Path, names: list[str]) -> Any:
         # Its own words may quote a row.
         reason = "it is damaged, or neither CSV nor Parquet"
     raise FileError(f"cannot read {quoted_path(path)}: {reason}")
+
+
+_PURPOSES: Final = {"--columns": "to take values from", "--user": "to tell users apart"}
+
+
+def _check_header(path: Path, header: list[str], wanted: dict[str, list[str]]) -> None:
+    """Refuse a header line that lacks a column or has it twice, as `dpsel select` does."""
+    for option, purpose in _PURPOSES.items():
+        for name in wanted[option]:
+            if header.count(name) > 1:
+                raise SchemaError(
+                    f"{quoted_path(path)} has several columns named {quoted(name)}, and one is needed "
+                    f"{purpose}; rename them so that {option} names one of them"
+                )
+            if name not in header:
+                columns = f"{len(header):,} column{'' if len(header) == 1 else 's'}"
+                raise SchemaError(
+                    f"the header line of {quoted_path(path)} has {columns}, none named {quoted(name)} "
+                    f"{purpose}; set {option} to a name in that line, which must hold the column names, "
+                    "separated by commas; write a file with another delimiter anew, or pass its table to "
+                    "dpsel.domains in Python"
+                )
