@@ -42,6 +42,9 @@ def test_numbers_of_weeks_from_the_shell(numbers, folder, rows) -> None:
     again = numbers("release", "--name", "W01", "-q", "-o", "again.csv")
     assert again.out == ""
     assert (folder / "again.csv").read_text() == first.out
+    told = "this release was made before: no row was read now, and nothing was spent"
+    assert told in numbers("release", rows, "--name", "W01").err.splitlines()
+    assert told not in first.err
     assert numbers("release", rows, "--name", "W02", "-q").code == 0
     status = json.loads(numbers("status", "--json").out)
     assert (status["names"], status["counts"]["window"]) == (["W01", "W02"], 1)

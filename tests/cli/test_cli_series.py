@@ -29,6 +29,7 @@ def series(dpsel_run, rows):
 def test_weeks_from_the_shell(series, folder, rows) -> None:
     first = series("release", rows, "--name", "W01")
     assert (first.code, first.out.split()) == (0, ["item", *COMMON])
+    assert "made before" not in first.err
     assert first.err.splitlines()[0] == "2 new items in W01, release 1 of at most 3"
     assert "guarantee of all together: (epsilon = 8, delta = 1e-06)-DP" in first.err
     assert series("release", rows, "--name", "W02", "-q", "-o", "second.ndjson").out == ""
@@ -46,6 +47,10 @@ def test_a_repeated_command_makes_nothing_twice(series, dpsel_run, folder, rows)
     before = {name: (folder / "folder" / name).read_bytes() for name in names(folder / "folder")}
     assert dpsel_run("series", "create", "folder", *KEY, *COLUMNS, *CREATE).code == 0
     assert series("release", "nowhere.csv", "--name", "W01", "-q").out.split() == ["item", *COMMON]
+    told = "this release was made before: no row was read now, and nothing was spent"
+    for paths in ((), ("nowhere.csv",)):
+        again = series("release", *paths, "--name", "W01", "-o", "again.csv")
+        assert (again.code, told in again.err.splitlines()) == (0, True)
     assert {name: (folder / "folder" / name).read_bytes() for name in names(folder / "folder")} == before
 
 

@@ -140,8 +140,8 @@ def show_release(
     series = opened(kind, folder, options)
     status = series.status()
     more = {} if named is None else {"items": named_as(status.item, "--items", named)}
-    is_known = not paths and options["sql"] is None and options["name"] in status.names
-    rows = () if is_known else rows_from(paths, options)
+    is_made = options["name"] in status.names
+    rows = () if is_made and not paths and options["sql"] is None else rows_from(paths, options)
     with Staged() as staged:
         place = staged.add(target) if target else None
         settings = {name: options[name] for name in ("threads", "memory_limit", "file_format")}
@@ -151,6 +151,8 @@ def show_release(
     if not place:
         print_file(options["output_format"] or STDOUT_FORMATS[0], made.items.write)
     if not options["quiet"]:
+        if is_made:
+            click.echo("this release was made before: no row was read now, and nothing was spent", err=True)
         click.echo(str(made), err=True)
 
 
