@@ -8,7 +8,6 @@ from typing import Any, Final
 import click
 
 import dpsel
-from dpsel._optional import optional
 from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._options import memory_option, scratch_options, threads_option
 from dpsel.cli._output import Staged, refuse_same_file
@@ -94,10 +93,12 @@ def _table(path: Path, wanted: dict[str, list[str]]) -> Any:
         path: The file.
         wanted: The columns that each option names.
     """
-    pa = optional("pyarrow", "dpsel domains")
-    import pyarrow.csv
-    import pyarrow.parquet
-
+    try:
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("dpsel domains needs pyarrow; install it with pip install pyarrow") from None
     names = list(dict.fromkeys(name for each in wanted.values() for name in each))
     # An empty field is a null, as in a selection.
     texts = pyarrow.csv.ConvertOptions(
