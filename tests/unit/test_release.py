@@ -172,7 +172,7 @@ def test_nothing_unselected_in_any_text_or_pickle(release):
 
 
 def test_a_damaged_pickle_is_refused(release):
-    core = release.to_table().__getstate__()
+    core, _ = release.to_table().__getstate__()
     with pytest.raises(ReportError, match="pickled items are damaged"):
         type(core).from_ipc(b"nonsense", core.report.text)
     whole = core.to_ipc()
