@@ -52,7 +52,7 @@ OPTIONS = {
         {"rest": dpsel.Rest(0.1, 1), "exclude": LISTS["exclude"], "max_items_per_user": dpsel.Quantile(0.5)},
     ],
     "mechanism": [
-        {"mechanism": "auto", "max_items_per_user": 9},  # from 10 on a look, in memory alone
+        {"mechanism": "auto", "max_items_per_user": 3},  # from 4 on a look, in memory alone
     ],
 }
 #: Keywords that have their own tests, here, in `test_same_release.py` or in `test_spark_levels.py`.
