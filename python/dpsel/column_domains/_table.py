@@ -86,6 +86,6 @@ def kind_of(name: str, kind: Any) -> Any:
         + (
             "round floating-point numbers to integers, or make bins of them"
             if pt.is_floating(plain) or pt.is_decimal(plain)
-            else "cast it to integers, texts, booleans or dates"
+            else "cast it to integers, texts, booleans or dates (days, date32)"
         )
     )
