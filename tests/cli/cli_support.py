@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 #: A release key known to the tests.
@@ -13,6 +14,14 @@ KEY = "00" * 32
 BUDGET = ("--epsilon", "1", "--delta", "1e-6", "--max-items-per-user", "5")
 COLUMNS = ("--user", "user", "--item", "item")
 COMMON = ("kiwi", "plum")
+
+
+def instead(call: Sequence[str], *given: str) -> list[str]:
+    """The call with these words at its end, and without its own values of the options of numbers in them."""
+    numbers = {"--epsilon", "--delta", "--max-items-per-user", "--k", "--releases"} & set(given)
+    before = [None, *call]
+    kept = [word for word, last in zip(call, before, strict=False) if not {word, last} & numbers]
+    return [*kept, *given]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from cli_support import BUDGET, COLUMNS, KEY
+from cli_support import BUDGET, COLUMNS, KEY, instead
 
 from dpsel.cli._exit import ExitCode, in_options
 
@@ -63,7 +63,7 @@ MESSAGES = {
         ("select", "rows.csv", "--user", "user", "--item", "weight", "--with-weights", *BUDGET),
         "--with-weights adds",
     ),
-    "k": ((*TOP_K, "rows.csv", "--k", "0"), "error: --k must be"),
+    "k": (instead(TOP_K, "rows.csv", "--k", "0"), "error: --k must be"),
 }
 
 

@@ -58,7 +58,7 @@ def _released(rows):
     )
 
 
-def _arguments(command, rows, place):
+def _arguments(command, option, rows, place):
     """The arguments of a call that works, if its output is another file."""
     if command.startswith("series "):
         folder, key = rows.parent / "series", ("--key", rows.parent / "series.key")
@@ -106,8 +106,7 @@ def _arguments(command, rows, place):
             "1",
             "--delta",
             "1e-6",
-            "-o",
-            place.with_name("own"),
+            *([] if option == "output" else ["-o", place.with_name("own.json")]),
         ],
     }[command]
 
@@ -132,7 +131,7 @@ def test_no_command_writes_over_a_ledger(dpsel_run, tmp_path, rows, command, opt
         more = {"filter": [rows], "top": ["-k", "1"], "rest": []}[command]
         arguments = [tmp_path / "items.csv", *more]
     else:
-        arguments = _arguments(command, rows, place)
+        arguments = _arguments(command, option, rows, place)
     done = dpsel_run(*command.split(), *map(str, arguments), *([flag, str(place)] if flag else []))
     refused = "it is a ledger, and what was spent would be forgotten; name another file"
     assert refused in done.error or "would overwrite the file of FILE" in done.error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 import pytest
-from cli_support import BUDGET, COLUMNS
+from cli_support import BUDGET, COLUMNS, instead
 
 from dpsel.cli._app import every_command
 from dpsel.cli._types import Real, RealRange, Whole, WholeRange
@@ -33,12 +33,12 @@ def test_no_number_has_an_underscore(command, option):
 def test_no_list_of_numbers_has_an_underscore(dpsel_run, tmp_path, option):
     rows = tmp_path / "rows.csv"
     rows.write_text("user,item\n1,tea\n")
-    done = dpsel_run("compare", rows, *COLUMNS, *BUDGET, "--public-data", option, "1_0")
+    done = dpsel_run("compare", rows, *instead((*COLUMNS, *BUDGET), "--public-data", option, "1_0"))
     assert "is not a list of" in done.error
 
 
 def test_a_plan_has_one_epsilon(dpsel_run):
-    done = dpsel_run("plan", *BUDGET, "--epsilon", "1,2")
+    done = dpsel_run("plan", *instead(BUDGET, "--epsilon", "1,2"))
     assert "'--epsilon': (not quoted: it may be data) is a list, and one number is needed" in done.error
 
 

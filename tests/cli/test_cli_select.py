@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pyarrow.parquet as pq
 import pytest
-from cli_support import BUDGET, COLUMNS, COMMON, KEY, names
+from cli_support import BUDGET, COLUMNS, COMMON, KEY, instead, names
 
 import dpsel
 from dpsel.cli import select
@@ -199,7 +199,7 @@ def test_the_table_of_options_is_complete():
 @pytest.mark.parametrize("name", HONOURED)
 def test_every_option_reaches_the_library(dpsel_run, calls, name):
     given, expected = HONOURED[name]
-    dpsel_run(*SELECT, *given)
+    dpsel_run(*instead(SELECT, *given))
     _, plain = calls.pop() if calls else (None, {})
     assert {key: plain[key] for key in expected} == expected
     defaults = {"user": "user", "item": "item", "mechanism": "auto", "with_weights": False, "ngrams": None}
@@ -289,7 +289,7 @@ REFUSED = {
 def test_what_does_not_apply_is_refused(dpsel_run, folder, rows, case):
     options, words = REFUSED[case]
     before = rows.read_bytes()
-    run = dpsel_run(*SELECT, *options)
+    run = dpsel_run(*instead(SELECT, *options))
     assert run.code == 2
     assert words in run.error
     assert names(folder) == {"rows.csv"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from cli_support import COLUMNS, COMMON, names
+from cli_support import COLUMNS, COMMON, instead, names
 
 import dpsel
 
@@ -116,8 +116,12 @@ def test_a_ledger_pays(dpsel_run, rows) -> None:
         (("status", "folder", "--key", "rows.csv"), 3, "does not hold 64 hexadecimal digits"),
         (("status", "folder", "--key", "nowhere.key"), 3, "no such file"),
         (("create", "other", *KEY, *COLUMNS, *CREATE[:2], *CREATE[4:]), 2, "--delta is needed"),
-        (("create", "other", *KEY, *COLUMNS, *CREATE, "--releases", "0"), 2, "--releases"),
-        (("create", "folder", *KEY, *COLUMNS, *CREATE, "--releases", "9"), 3, "with other parameters"),
+        (instead(("create", "other", *KEY, *COLUMNS, *CREATE), "--releases", "0"), 2, "--releases"),
+        (
+            instead(("create", "folder", *KEY, *COLUMNS, *CREATE), "--releases", "9"),
+            3,
+            "with other parameters",
+        ),
         (("create", "series.key", *KEY, *COLUMNS, *CREATE), 2, "--key"),
     ],
 )

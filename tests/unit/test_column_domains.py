@@ -40,7 +40,18 @@ FORMS = {
     "pyarrow": lambda table: table,
     "polars": pl.from_arrow,
     "pandas": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
-    "dictionaries": lambda table: table.set_column(2, "text", table["text"].dictionary_encode()),
+    "dictionaries": lambda table: pa.table(
+        {
+            name: table[name].dictionary_encode() if name in VALUES else table[name]
+            for name in table.column_names
+        }
+    ),
+    "categories of polars": lambda table: pl.from_arrow(table).with_columns(
+        pl.col("who", "rare").cast(pl.Categorical), pl.col("text").cast(pl.Enum(sorted(VALUES["text"])))
+    ),
+    "categories of pandas": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype).astype(
+        {"text": pd.CategoricalDtype(pd.array(VALUES["text"], "string")), "who": "category"}
+    ),
 }
 
 

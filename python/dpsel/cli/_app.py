@@ -159,11 +159,31 @@ def _run(args: list[str]) -> int:
     if instruction := os.environ.get(COMPLETION_VARIABLE):
         return shell_complete(cli, {}, PROGRAM, COMPLETION_VARIABLE, instruction)
     try:
+        _refuse_repeats(args)
         with cli.make_context(PROGRAM, args) as context:
             result = cli.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return result if isinstance(result, int) else ExitCode.OK
+
+
+def _refuse_repeats(args: Sequence[str]) -> None:
+    """Refuse an option that is given twice and takes one value: click would drop all but the last."""
+    commands = every_command()
+    name = next((name for name in (" ".join(args[:2]), *args[:1]) if name in commands), None)
+    if name is None:
+        return
+    command = commands[name]
+    parser = command.make_parser(click.Context(command, info_name=name))
+    try:
+        _, _, given = parser.parse_args(list(args[1 + name.count(" ") :]))
+    except click.UsageError:
+        return  # the run itself says it, with its usage
+    for option in given:
+        takes_one = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+        if takes_one and given.count(option) > 1:
+            message = f"{option.opts[-1]} is given twice and takes one value; give it once"
+            raise click.UsageError(message)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import click
 import dpsel
 from dpsel.cli._budgets import ledger_option, paid_from, privacy_from, privacy_options
 from dpsel.cli._options import memory_option, scratch_options, threads_option
-from dpsel.cli._output import Staged, refuse_same_file
+from dpsel.cli._output import STDOUT, Staged, print_file, refuse_same_file
 from dpsel.cli._types import HexKey, WholeRange
 from dpsel.exceptions import FileError, SchemaError
 from dpsel.quoting import quoted, quoted_path
@@ -42,7 +42,14 @@ The file is the domain file of dpsynth, in JSON.
     metavar="N",
     help="Values of a user, in all columns together.  [default: the number of columns]",
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="JSON.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The domain file, .json, .yaml or .yml; - for standard output.",
+)
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="What was enforced, as JSON.")
 @threads_option
 @memory_option
@@ -56,7 +63,8 @@ def command(path: Path, **options: Any) -> None:
             "more than one row"
         )
         raise click.UsageError(message)
-    outputs = {"--output": options["output"], "--report": options["report"]}
+    output = None if str(options["output"]) == STDOUT else options["output"]
+    outputs = {"--output": output, "--report": options["report"]}
     refuse_same_file({**outputs, "--ledger": options["ledger"]}, [str(path)])
     names = [name.strip() for name in options["columns"].split(",")]
     privacy = privacy_from(options["epsilon"], options["rho"], options["delta"])
@@ -66,6 +74,7 @@ def command(path: Path, **options: Any) -> None:
     }
     with Staged() as staged:
         targets = [staged.add(target) if target else None for target in outputs.values()]
+        _refuse_other_ending(output)
         found = dpsel.domains(
             _table(path, {"--columns": names, "--user": [options["user"]] if options["user"] else []}),
             columns=names,
@@ -76,10 +85,21 @@ def command(path: Path, **options: Any) -> None:
         )
         if targets[0]:
             found.write(targets[0])
+        else:
+            print_file("json", found.write)
         if targets[1]:
             found.report.save(targets[1])
     texts = "" if _is_parquet(path) else "; CSV columns are texts, so numbers with fractions are values, too"
     click.echo(f"{found!r}{texts}", err=True)
+
+
+def _refuse_other_ending(output: Path | None) -> None:
+    if output is not None and output.suffix.lower() not in {".json", ".yaml", ".yml"}:
+        message = (
+            f"--output {quoted_path(output)} is no name of a domain file, which is JSON and so YAML; end it "
+            "in .json, .yaml or .yml"
+        )
+        raise click.UsageError(message)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -50,8 +50,10 @@ def _as_text(array: Any) -> Any:
     import pyarrow as pa
     import pyarrow.types as pt
 
-    plain = array.dictionary_decode() if pt.is_dictionary(array.type) else array
-    return plain.cast(pa.large_string())
+    if not pt.is_dictionary(array.type):
+        return array.cast(pa.large_string())
+    # Of views of texts, as polars has them, there is no decoding.
+    return array.dictionary.cast(pa.large_string()).take(array.indices)
 
 
 def public_pairs(values: Mapping[str, Iterable[Any]], kinds: dict[str, Any]) -> list[tuple[int, str]]:

@@ -73,9 +73,11 @@ def loaded(
         if weighted
         else None
     )
-    made = {name: _down_to_empty(columns[name], is_tree=is_tree) for name in names}
+    made = {name: columns[name] for name in names}
     if is_tree:
-        made[_LEVEL] = _whole(_listed(columns[_LEVEL]), _LEVEL, path)
+        levels = _whole(_listed(columns[_LEVEL]), _LEVEL, path)
+        made = {name: _down_to(levels, place, columns[name]) for place, name in enumerate(names)}
+        made[_LEVEL] = levels
     if numbers:
         made[numbers] = _whole(_listed(columns[numbers]), numbers, path)
     if listed and isinstance(marks := columns.get(_PUBLIC, []), list):
@@ -102,11 +104,11 @@ def _whole(values: list[Any], name: str, path: Path) -> list[int]:
         ) from None
 
 
-def _down_to_empty(column: Any, *, is_tree: bool) -> Any:
-    """Return an item column, with nulls for the empty fields below a node in a file of text."""
-    if not is_tree or not isinstance(column, list):
+def _down_to(levels: list[int], place: int, column: Any) -> Any:
+    """Return an item column of a file of text, with nulls below each node; there a text may be empty."""
+    if not isinstance(column, list):
         return column
-    return [None if value == "" else value for value in column]
+    return [value if place < level else None for level, value in zip(levels, column, strict=True)]
 
 
 def _listed(column: Any) -> list[Any]:
