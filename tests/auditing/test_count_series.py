@@ -8,7 +8,7 @@ import pytest
 
 import dpsel
 from dpsel.auditing import _series
-from dpsel.auditing._series import SeriesPlan, audit_series
+from dpsel.auditing._series import AuditedSeries, audit_series
 from dpsel.auditing._verdicts import claim_of
 from dpsel.exceptions import WeakGuaranteeWarning
 
@@ -16,9 +16,9 @@ CLAIM = dpsel.ApproxDP(epsilon=2.0, delta=0.05)
 FALSE_ALARM = 1e-6
 
 
-def plan(**counts) -> SeriesPlan:
+def plan(**counts) -> AuditedSeries:
     usual = {"window": 1, "max_releases_per_item": 3, "unit": "user"} | counts
-    return SeriesPlan("count-series", None, 3, 9, counts=tuple(usual.items()))
+    return AuditedSeries("count-series", None, 3, 9, counts=tuple(usual.items()))
 
 
 @pytest.mark.long("an audit of 20,000 users")

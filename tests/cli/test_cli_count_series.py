@@ -38,7 +38,7 @@ def test_numbers_of_weeks_from_the_shell(numbers, folder, rows) -> None:
     assert all(int(row["users"]) > 0 for row in found)
     assert first.err.splitlines()[0] == f"numbers of {len(COMMON)} items in W01, release 1 of at most 3"
     assert "within" in first.err.splitlines()[1]
-    assert "who counts in each item in 2 releases at most" in first.err
+    assert "in up to 2 releases each" in first.err
     again = numbers("release", "--name", "W01", "-q", "-o", "again.csv")
     assert again.out == ""
     assert (folder / "again.csv").read_text() == first.out

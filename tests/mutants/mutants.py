@@ -3826,7 +3826,7 @@ MUTANTS = [
     ),
     Mutant(
         "equal values of two columns are one key of a domain",
-        "python/dpsel/column_domains.py",
+        "python/dpsel/column_domains/_pairs.py",
         "pa.array([number] * rows, pa.int64())",
         "pa.array([0] * rows, pa.int64())",
         ("tests/unit/test_column_domains.py",),

@@ -304,7 +304,9 @@ def test_create_again_opens_what_is_there(tmp_path) -> None:
     created(tmp_path).release(held("tea"), "one")
     assert created(tmp_path).items.to_pylist() == ["tea"]
     for other in ({"releases": 5}, {"item": "other"}, {"privacy": dpsel.ApproxDP(epsilon=1, delta=1e-6)}):
-        with pytest.raises(SeriesError, match="a series with other parameters"):
+        with pytest.raises(
+            SeriesError, match=r"a series with other parameters .* open it with dpsel\.Series\.open"
+        ):
             created(tmp_path, **other)
 
 

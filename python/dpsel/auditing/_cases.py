@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dpsel.accounting import ApproxDP, Counts, PureDP, Quantile
-from dpsel.auditing._series import SeriesPlan, is_series
+from dpsel.auditing._series import AuditedSeries, is_series
 from dpsel.exceptions import DpselWarning, InvalidParameterError
 from dpsel.mechanisms import (
     GreedyFrequency,
@@ -69,7 +69,7 @@ class Case:
     @property
     def is_series(self) -> bool:
         """Whether it is a series of releases."""
-        return isinstance(self.mechanism, SeriesPlan)
+        return isinstance(self.mechanism, AuditedSeries)
 
     @property
     def is_published(self) -> bool:
@@ -148,7 +148,7 @@ def with_numbers() -> Case:
 
 def series() -> list[Case]:
     """Return a series of lists and one of numbers, which are no mechanisms either."""
-    return [Case(plan.name, plan) for plan in (SeriesPlan.of_lists(), SeriesPlan.of_numbers())]
+    return [Case(plan.name, plan) for plan in (AuditedSeries.of_lists(), AuditedSeries.of_numbers())]
 
 
 def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
@@ -163,7 +163,7 @@ def cases_named(chosen: tuple[Any, ...]) -> list[Case]:
             found.append(Case(_name(each), each))
             continue
         if is_series(each):
-            plan = SeriesPlan.of(each)
+            plan = AuditedSeries.of(each)
             found.append(Case(plan.name, plan))
             continue
         known = [*every_case(), look(), with_numbers(), *series()]

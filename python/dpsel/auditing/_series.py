@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from dpsel.auditing._findings import Finding
 
-__all__ = ["SeriesPlan", "audit_series", "chance", "given", "is_series", "law_of_lists", "plan_of"]
+__all__ = ["AuditedSeries", "audit_series", "chance", "given", "is_series", "law_of_lists", "plan_of"]
 
 UNIT: Final = 2**30
 #: Points of the grid of scores in one standard deviation of a round.
@@ -50,7 +50,7 @@ _USUAL: Final = ApproxDP(epsilon=1.0, delta=1e-6)
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesPlan:
+class AuditedSeries:
     """What a series to audit is made with; ``privacy`` is the one that is asked for, or a usual one."""
 
     name: str
@@ -62,18 +62,18 @@ class SeriesPlan:
     counts: tuple[tuple[str, Any], ...] | None = None
 
     @classmethod
-    def of_lists(cls) -> SeriesPlan:
+    def of_lists(cls) -> AuditedSeries:
         """Return the plan behind the name ``"series"``."""
         return cls("series")
 
     @classmethod
-    def of_numbers(cls) -> SeriesPlan:
+    def of_numbers(cls) -> AuditedSeries:
         """Return the plan behind the name ``"count-series"``."""
         counts = {"window": 1, "max_releases_per_item": 2, "unit": "user"}
         return cls("count-series", None, releases=2, max_items_per_user=9, counts=tuple(counts.items()))
 
     @classmethod
-    def of(cls, series: Any) -> SeriesPlan:
+    def of(cls, series: Any) -> AuditedSeries:
         """Return the plan of a series."""
         status = series.status()
         counts = None if status.counts is None else tuple(status.counts.items())
@@ -91,7 +91,7 @@ def is_series(subject: Any) -> bool:
     return isinstance(subject, Series | CountSeries)
 
 
-def audit_series(plan: SeriesPlan, privacy: Any, bound: int | None, rows: int, alpha: float) -> Finding:
+def audit_series(plan: AuditedSeries, privacy: Any, bound: int | None, rows: int, alpha: float) -> Finding:
     """Return what lists need by their law, or what numbers need by samples."""
     if privacy is not None and not isinstance(privacy, ApproxDP):
         raise InvalidParameterError("privacy must be ApproxDP for a series, got PureDP; give a delta as well")
@@ -110,7 +110,7 @@ def audit_series(plan: SeriesPlan, privacy: Any, bound: int | None, rows: int, a
     return sampled(plan.name, claim, _of_numbers(plan, budget, limit, claim, (rows, alpha)), of="numbers of")
 
 
-def plan_of(plan: SeriesPlan, budget: ApproxDP, limit: int) -> dict[str, Any]:
+def plan_of(plan: AuditedSeries, budget: ApproxDP, limit: int) -> dict[str, Any]:
     """Return the integers of a series, as the core plans them."""
     stated = budget.to_json()
     make = partial(_core_calls.series_plan, waits=not plan.prompt)
@@ -221,7 +221,7 @@ def _pause(plan: dict[str, Any], every: int, done: int) -> float:
 
 
 def _of_numbers(
-    plan: SeriesPlan, budget: Any, limit: int, claim: Claim, effort: tuple[int, float]
+    plan: AuditedSeries, budget: Any, limit: int, claim: Claim, effort: tuple[int, float]
 ) -> LowerBounds:
     """Return bounds from the numbers of users that have all their items in the first releases."""
     stated, asked = plan_of(plan, budget, limit), dict(plan.counts or ())
@@ -278,7 +278,7 @@ def _decoded(stated: dict[str, Any], moved: list[float]) -> list[float]:
     return factors
 
 
-def _scores(plan: SeriesPlan, budget: Any, limit: int, factors: list[float], trials: int) -> list[float]:
+def _scores(plan: AuditedSeries, budget: Any, limit: int, factors: list[float], trials: int) -> list[float]:
     """Return what the numbers of the items of each trial tell; users are in the first half of the trials."""
     asked = dict(plan.counts or ())
     if asked["unit"] == "user-release":

@@ -150,7 +150,7 @@ memory_option = click.option(
     "--memory-limit",
     type=ByteSize(),
     metavar="SIZE",
-    help="Use at most SIZE, such as 4GiB, and go on from the disk of --scratch; half of the free memory.",
+    help="Use at most SIZE, such as 4GiB; half of the free memory.",
 )
 
 

@@ -101,7 +101,7 @@ def refuse_same_file(
     Args:
         targets: The file of each option that writes one; ``None`` where there is none.
         inputs: Paths and patterns, as the core takes them.
-        tables: The file of each option that names a public one.
+        tables: The file of each option that names one to read, such as a public table, a key or a ledger.
     """
     seen: dict[str, str] = {}
     for name, path in targets.items():

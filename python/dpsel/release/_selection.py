@@ -318,7 +318,7 @@ class Release(Contents, Generic[ItemsT]):
         return [made, *selection_lines(self.report), *([] if len(self) else no_items(self.report))]
 
     def __str__(self) -> str:
-        """Three lines for a person, one for counts, and if there are no items what that can mean.
+        """What was released and promised, for a person; if there are no items, what that can mean.
 
         The nodes of a tree follow as an indented tree.
         """

@@ -83,8 +83,9 @@ def _refuse_others(files: Files, asked: Header, name: str) -> Header:
             "for; repeat it with those, or name another folder"
         )
     if not found.is_alike(asked):
+        kind = "CountSeries" if found.counts else "Series"
         raise SeriesError(
-            f"there is a series with other parameters in {files.shown}; open it with dpsel.Series.open, or "
+            f"there is a series with other parameters in {files.shown}; open it with dpsel.{kind}.open, or "
             "name another folder"
         )
     return found

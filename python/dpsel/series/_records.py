@@ -40,7 +40,8 @@ class Header:
         identity: Random signs that no other series has.
         privacy: The guarantee of all releases together, in numbers of JSON.
         releases: The most releases.
-        max_items_per_user: The most pairs of one user that ever get weight.
+        max_items_per_user: The most pairs of one user that ever get weight in lists, and that count whole in
+            numbers.
         user: The columns of the user.
         item: The columns of the item.
         prompt: Whether pairs are weighed at once, and not from the next block on.

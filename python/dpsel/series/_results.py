@@ -24,7 +24,8 @@ class SeriesStatus(Displayed):
         privacy: The guarantee of all releases together, for adding or removing one user with all its rows.
         releases: The most releases.
         names: Those that were made, in order.
-        max_items_per_user: The most items of one user that ever count.
+        max_items_per_user: The most items of one user that ever count in lists, and that count whole in
+            numbers.
         user: The columns of the user.
         item: The columns of the item.
         prompt: Whether items of a user count at once.
@@ -81,11 +82,11 @@ def _of_counts(status: SeriesStatus) -> str:
     asked = status.counts or {}
     items = quantity(status.max_items_per_user, "item")
     if asked["unit"] == "user-release":
-        return f"for the rows of one user in one release, who counts in {items} at most"
+        return f"for the rows of one user in one release, who counts whole in up to {items}"
     releases = quantity(asked["max_releases_per_item"], "release")
     return (
-        "for one user added or removed with all rows, who counts in each item in "
-        f"{releases} at most, and in {items} so often"
+        f"for one user added or removed with all rows, who counts whole in up to {items}, in up to "
+        f"{releases} each"
     )
 
 

@@ -96,8 +96,9 @@ class Series(FolderOfReleases):
             user: The column that identifies the user, or several. Labels if rows are pairs.
             item: The column of the item, or several.
             prompt: New items of a user count at once. Otherwise they wait for the next block: blocks begin
-                with the releases 1, 3, 5, 9, 17 and so on, and have at most a seventh of all releases. With
-                ``True`` nothing is promised to a user whose own rows react to lists of the running block.
+                with the releases 1, 3, 5, 9, 17 and so on. A block has two releases at least, and at most a
+                seventh of all, rounded up. With ``True`` nothing is promised to a user whose own rows react
+                to lists of the running block.
 
         Returns:
             The series.

@@ -73,7 +73,7 @@ impl SeriesRelease {
         seal(py, key, label, &self.state)
     }
 
-    /// The new items, with the plan in place of a report.
+    /// The new items, or all that have numbers, with the plan in place of a report.
     #[getter]
     fn items(&self, py: Python<'_>) -> Py<Release> {
         self.items.clone_ref(py)

@@ -55,7 +55,7 @@ fn open<K>(state: &mut State<K>, source: Source, columns: &Columns, control: &Co
     if state.release > 0 && text != state.columns {
         return Err(Error::Incompatible {
             what: "the columns are not those of the releases before".into(),
-            fix: "name the same columns in every release of a series, with the same ngrams=",
+            fix: "name the same columns in every release of a series",
         });
     }
     let source = OpenSource::open(source, columns, control)?;

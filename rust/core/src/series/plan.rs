@@ -160,8 +160,8 @@ impl SeriesPlan {
     }
 }
 
-/// The first releases of the blocks: from the second on, each block is as long as all before it together, but no longer
-/// than a seventh of all releases.
+/// The first releases of the blocks: from the second on, each block is as long as all before it together, but it has two
+/// releases at least, and no more than a seventh of all, rounded up.
 pub(super) fn blocks(releases: u32) -> Vec<u32> {
     let most = releases.div_ceil(7).max(2);
     let starts = std::iter::successors(Some(1), |first| Some(first + (first - 1).clamp(2, most)));

@@ -22,7 +22,7 @@ use crate::release::{Beside, publish_columns};
 pub struct ReleaseRemains {
     /// The state after it. It is secret.
     pub state: Zeroizing<Vec<u8>>,
-    /// The new items, in the order of their own values.
+    /// The new items, or all that have numbers, in the order of their own values.
     pub items: RecordBatch,
 }
 

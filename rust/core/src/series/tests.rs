@@ -191,7 +191,7 @@ fn other_columns_and_types_are_refused() {
     assert_eq!(
         again(swapped).to_string(),
         "the columns are not those of the releases before; \
-         name the same columns in every release of a series, with the same ngrams="
+         name the same columns in every release of a series"
     );
     let levels = Some(dpsel_rows::ingest::Levels::Separator("/".into()));
     assert_eq!(
