@@ -89,7 +89,7 @@ def lines(users: Sentences) -> pl.DataFrame:
 
 
 def ours(
-    table: pl.DataFrame, length: Callable[[Any], int], epsilon: float, most: int, **options: Any
+    table: pl.DataFrame, length: Callable[[Any], int], epsilon: float, most: int, limit: int, **options: Any
 ) -> tuple[str, str]:
     """N-grams by length of each release, and that none is invented: they are all in the rows."""
     found = []
@@ -99,7 +99,7 @@ def ours(
             user="user",
             item="text",
             privacy=dpsel.ApproxDP(epsilon=epsilon, delta=DELTAS[epsilon]),
-            max_items_per_user=LIMIT * most,
+            max_items_per_user=limit,
             mechanism=dpsel.Steered(),
             insecure_test_key=bytes([key]) * 32,
             **options,
@@ -128,9 +128,10 @@ def measure(figures: Kept, name: str, users: Sentences, epsilons: list[float], m
         ends = list(accumulate(sizes))
         for epsilon in epsilons:
             case = (name, len(users), f"{epsilon:g}", most)
-            of_lines = partial(ours, rows, lambda item: item.count(" ") + 1, epsilon, most, ngrams=(1, most))
+            size = (epsilon, most, LIMIT * most)
+            of_lines = partial(ours, rows, lambda item: item.count(" ") + 1, *size, ngrams=(1, most))
             figures.once((*case, OURS[0]), of_lines)
-            of_grams = partial(ours, flat, partial(words_of, ends), epsilon, most)
+            of_grams = partial(ours, flat, partial(words_of, ends), *size)
             figures.once((*case, OURS[1]), of_grams)
             for base in BASES:
                 figures.once((*case, f"DPNE, base {base:g}"), partial(theirs, texts, epsilon, most, base))
@@ -204,8 +205,7 @@ def main() -> None:
     print(every_row(figures))
     print(markdown(figures))
     if args.markdown:
-        page = args.markdown.read_text("utf-8")
-        args.markdown.write_text(tables.filled(page, MARK, markdown(figures)), "utf-8")
+        tables.fill(args.markdown, MARK, markdown(figures))
 
 
 if __name__ == "__main__":

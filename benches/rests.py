@@ -178,8 +178,7 @@ def main() -> None:
     print(markdown(figures))
     print(summary(figures))
     if args.markdown:
-        page = args.markdown.read_text("utf-8")
-        args.markdown.write_text(tables.filled(page, MARK, markdown(figures)), "utf-8")
+        tables.fill(args.markdown, MARK, markdown(figures))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -21,6 +22,11 @@ def filled(page: str, mark: str, text: str) -> str:
     if times != 1:
         raise SystemExit(f"the page must have the mark {mark} once, found {times}")
     return page
+
+
+def fill(page: Path, mark: str, text: str) -> None:
+    """Write a page with a table after its mark."""
+    page.write_text(filled(page.read_text("utf-8"), mark, text), "utf-8")
 
 
 def mib(value: float) -> str:

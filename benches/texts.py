@@ -23,9 +23,9 @@ SENTENCE = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
 MOST_USERS = 6_000
 
 
-def thinned(users: list[Any]) -> list[Any]:
+def thinned(users: list[Any], most: int = MOST_USERS) -> list[Any]:
     """At most so many of the users: one in two, in three and so on."""
-    return users[:: -(-len(users) // MOST_USERS) or 1]
+    return users[:: -(-len(users) // most) or 1]
 
 
 def parsed(*, thin: bool = False) -> Iterator[ast.AST]:
@@ -66,6 +66,12 @@ def manual_pages() -> Iterator[list[str]]:
     """Manual pages of the system, without their marks."""
     for text in thinned(list(unpacked("man", "man*/*.gz"))):
         yield [re.sub(r"(?m)^\.\S*|\\f.", "", text)]
+
+
+def comments() -> Iterator[list[str]]:
+    """The comments of each Rust source of the cargo registry."""
+    for file in sorted((Path.home() / ".cargo/registry/src").rglob("*.rs")):
+        yield ["\n".join(re.findall(r"//[/!]?(.*)", file.read_text(errors="replace")))]
 
 
 def messages(file: Path) -> Iterator[list[str]]:

@@ -74,8 +74,7 @@ def main() -> None:
     ):
         print(table)
         if args.write:
-            place = DOCS / page
-            place.write_text(tables.filled(place.read_text("utf-8"), mark, table), "utf-8")
+            tables.fill(DOCS / page, mark, table)
 
 
 def measure(figures: Kept, name: str, table: pl.DataFrame, args: argparse.Namespace) -> None:
