@@ -80,6 +80,8 @@ def test_the_limit_and_the_budget_are_honoured(dpsel_run):
     ("arguments", "words"),
     [
         (("siphs",), "did you mean sips?"),
+        (("weeks",), "for MECHANISM: there is no mechanism 'weeks'; use one of sips"),
+        (("weeks",), "beside mechanisms there are quantile, counts, series, count-series"),
         (("sips(rounds=x)",), "rounds of sips must be a whole number"),
         (("auto",), "no mechanism 'auto'"),
         (("--delta", "0.1"), "--delta needs --epsilon"),

@@ -394,3 +394,18 @@ def test_rest_refuses_and_leaves_nothing(dpsel_run, folder, arguments, code, tex
     assert run.code == code
     assert text in run.err
     assert names(folder) == before
+
+
+def test_a_domain_file_has_its_ending_or_is_printed(dpsel_run, folder):
+    (folder / "people.csv").write_text("job\n" + "cook\n" * 400)
+    call = ["domains", "people.csv", ROWS, "--columns", "job", "--epsilon", "1", "--delta", "1e-6"]
+    for name in ("job.csv", "job"):
+        run = dpsel_run(*call, "-o", name, "--ledger", "spent.jsonl")
+        assert run.code == 2
+        assert "end it in .json, .yaml or .yml" in run.error
+    assert names(folder) == {"people.csv", "rows.csv"}
+    run = dpsel_run(*call, "-o", "-")
+    assert json.loads(run.out)["job"]["possible_values"] == ["cook"]
+    assert names(folder) == {"people.csv", "rows.csv"}
+    assert dpsel_run(*call, "-o", "job.YAML").code == 0
+    assert (folder / "job.YAML").read_text() == run.out

@@ -48,3 +48,14 @@ def test_a_number_that_may_be_data_is_not_quoted(dpsel_run, number):
         done = dpsel_run(*given)
         assert done.code == 2
         assert number not in done.err + done.out
+
+
+@pytest.mark.parametrize("name", sorted(every_command()))
+def test_an_option_of_one_value_is_refused_twice(dpsel_run, folder, name):
+    """Otherwise all but the last value would be dropped without a word."""
+    options = [each for each in every_command()[name].params if isinstance(each, click.Option)]
+    for option in (each for each in options if not (each.is_flag or each.multiple)):
+        run = dpsel_run(*name.split(), option.opts[0], "1", option.opts[-1], "2")
+        assert run.code == 2
+        assert f"{option.opts[-1]} is given twice and takes one value; give it once" in run.error
+    assert not list(folder.iterdir())

@@ -209,6 +209,19 @@ def test_a_release_is_loaded_again(tmp_path) -> None:
         assert len(again) == len(NODES)
 
 
+def test_empty_texts_of_a_tree_are_loaded_again(tmp_path) -> None:
+    """They are values of their own, and no fields below a node."""
+    rows = [
+        (user, item) for user in range(400) for item in (("no", "", "a"), ("no", "oslo", "a"), ("", "", "b"))
+    ]
+    release = select(rows)
+    assert {("no", "", None), ("no", "", "a"), ("", None, None), ("", "", "b")} <= set(release)
+    for name in ("nodes.csv", "nodes.parquet", "nodes.ndjson"):
+        release.write(tmp_path / name)
+        release.report.save(tmp_path / "report.json")
+        assert list(dpsel.Release.load(tmp_path / name, tmp_path / "report.json")) == list(release)
+
+
 REFUSED = [
     ({"item": "country"}, InvalidParameterError, "levels=True needs several item columns"),
     ({"levels": "/"}, InvalidParameterError, "names several columns"),

@@ -52,6 +52,9 @@ was counted, and a program that counts it again.
 """
 
 
+_OTHERS = ("quantile", "counts", "series", "count-series")
+
+
 class _Subject(MechanismType):
     """A mechanism with parameters, or a name, which may stand for several ways to release."""
 
@@ -63,13 +66,18 @@ class _Subject(MechanismType):
         """Return a name as the audit spells it, or a mechanism."""
         if not isinstance(value, str) or "(" in value or ")" in value:
             return super().convert(value, param, ctx)
-        if value in ("quantile", "counts", "series", "count-series"):
+        if value in _OTHERS:
             return value
         if cls := spellings(self.named).get(value):
             return shown_name(cls)
         if value.removesuffix("-curve").removesuffix("-published").removesuffix("-screening") in self.named:
             return value
-        return super().convert(value, param, ctx)
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            raise click.BadParameter(
+                f"{error.message}; beside mechanisms there are {', '.join(_OTHERS)}", ctx, param, "MECHANISM"
+            ) from None
 
 
 @click.command("audit", epilog=_EPILOG, short_help="Try to refute what mechanisms claim.")

@@ -160,7 +160,7 @@ class CountRelease(SeriesRelease):
         asked = self.status.counts or {}
         over = f" over {quantity(asked['window'], 'release')}" if asked["window"] > 1 else ""
         made = f"numbers of {quantity(len(self), 'item')} in {self.name}{over}, {self._place()}"
-        noise = f"each within {self.half_width:.1f} with 95 %"
+        noise = f"each within {self.half_width:.1f} of the users that count, with 95 %"
         return [made, noise, *self.status._guarantee()]  # noqa: SLF001 - of this file
 
     def __repr__(self) -> str:
