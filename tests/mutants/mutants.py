@@ -12,6 +12,7 @@ LAW4 = "tests/conformance/test_law4_decisions.py"
 STEERED = "tests/conformance/test_steered.py"
 CAPS = "tests/differential/test_caps.py"
 DESCENT = "tests/conformance/test_descent.py"
+LAWS_OF_TREES = "tests/conformance/test_laws_of_trees_and_rests.py"
 LEVELS = "tests/unit/test_levels.py"
 GREEDY = "tests/conformance/test_greedy.py"
 CURVES = "tests/conformance/test_release_curves.py"
@@ -797,7 +798,7 @@ MUTANTS = [
         CORE + "task/memory.rs",
         "keys.lineage().filter(|_| job.closes())",
         "keys.lineage().filter(|_| job.closes() && false)",
-        (DESCENT, LEVELS),
+        (LAWS_OF_TREES,),
     ),
     Mutant(
         "items without a noisy weight are shown with one",

@@ -193,6 +193,27 @@ mod tests {
         }
     }
 
+    /// Of a user of any number of items: the probability that the noise of at least one decides.
+    #[test]
+    fn all_items_of_a_user_may_be_decided_by_noise() {
+        for items in [1, 30, 900] {
+            let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-6 };
+            let calibration = Steered::default().calibrate(privacy, bound(items)).unwrap();
+            let (rounds, publish) = calibration.scoring().unwrap();
+            let sigmas = rounds.iter().map(|round| sigma_of(round.noise).unwrap());
+            let spread = sigmas.map(|sigma| sigma * sigma).sum::<f64>().sqrt() * UNIT as f64;
+            let tail = |steps: i64| normal_tail(Interval::point(steps as f64 / spread)).hi();
+            let threshold = publish.threshold.steps();
+            let of_user = |size: &UserSize| {
+                let decided = tail(threshold - i64::try_from(size.cap).unwrap()) - tail(threshold);
+                1.0 - (1.0 - decided).powi(size.items.cast_signed())
+            };
+            let expected = publish.sizes.iter().map(of_user).fold(0.0, f64::max);
+            let found = calibration.gaussian_part(bound(items)).unwrap().delta;
+            assert!((found / expected - 1.0).abs() < 1e-5, "{items}: {found} {expected}");
+        }
+    }
+
     #[test]
     fn what_is_not_gaussian_has_no_such_part() {
         let privacy = Privacy::ApproxDp { epsilon: 1.0, delta: 1e-5 };
