@@ -52,7 +52,22 @@ def test_items_are_not_written_beside_the_report_of_others(dpsel_run, folder, it
         assert "give --report" in run.error
         assert "move that file" in run.error
         assert {each: (folder / each).read_bytes() for each in names(folder)} == before
+    if not name.endswith(".csv"):
+        items.unlink()
     assert dpsel_run("select", "rows.csv", *COLUMNS, *BUDGET, "-o", name, "--report", "items.json").code == 0
+
+
+@pytest.mark.parametrize("name", ["new.csv", "items.parquet", "-"])
+@pytest.mark.parametrize("old", ["items.csv", "items.arrow", "items.ndjson.zst"])
+def test_a_report_is_not_written_beside_the_items_of_others(dpsel_run, folder, items, name, old):
+    items.rename(folder / old)
+    assert dpsel_run("ledger", "spent.jsonl", "--epsilon", "9", "--delta", "1e-5").code == 0
+    before = {each: (folder / each).read_bytes() for each in names(folder)}
+    call = ("select", "rows.csv", *COLUMNS, *BUDGET, "--ledger", "spent.jsonl", "-o", name)
+    run = dpsel_run(*call, "--report", "items.json")
+    assert run.code == 2
+    assert f"{old} is there, and this would be read as the report of its items" in run.error
+    assert {each: (folder / each).read_bytes() for each in names(folder)} == before
 
 
 @pytest.mark.parametrize(

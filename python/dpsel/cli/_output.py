@@ -16,6 +16,7 @@ from dpsel.exceptions import FileError
 from dpsel.formats import local_path
 from dpsel.outputs import checked_output, report_beside
 from dpsel.quoting import quoted_path
+from dpsel.release import EXTENSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -143,6 +144,26 @@ def refuse_other_report(
                 f"--output {items}: the file {quoted_path(beside)} is there, and would be read as the "
                 f"report of these items, which it is not; {instead}write the items to another name, or move "
                 "that file"
+            )
+            raise click.UsageError(message)
+
+
+def refuse_report_of_others(report: Path | None, target: Path | None) -> None:
+    """Refuse to write a report beside other items, for which ``Release.load`` would take it.
+
+    Args:
+        report: The file of the report, if there is one.
+        target: The file of its items; ``None`` for standard output.
+    """
+    if report is None:
+        return
+    mine = None if target is None else os.path.realpath(target)
+    for extension in (f"{kind}{packed}" for kind in EXTENSIONS for packed in ("", ".gz", ".zst")):
+        items = report.with_name(report.stem + extension)
+        if report_beside(items) == report and items.is_file() and os.path.realpath(items) != mine:
+            message = (
+                f"--report {report}: the file {quoted_path(items)} is there, and this would be read as the "
+                "report of its items, which it is not; write the report to another name, or move that file"
             )
             raise click.UsageError(message)
 

@@ -11,7 +11,14 @@ import click
 
 import dpsel
 from dpsel.cli import _progress
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_other_report, refuse_same_file
+from dpsel.cli._output import (
+    STDOUT,
+    Staged,
+    print_file,
+    refuse_other_report,
+    refuse_report_of_others,
+    refuse_same_file,
+)
 from dpsel.cli._streams import require_stdout
 from dpsel.exceptions import STAYS_SPENT
 from dpsel.quoting import quoted_path
@@ -77,6 +84,7 @@ class Results:
             raise click.UsageError(message)
         refuse_same_file({"--output": self._target, "--report": self._report}, paths, tables)
         refuse_other_report(self._target, self._report, "--report")
+        refuse_report_of_others(self._report, self._target)
         self._quiet: bool = options["quiet"]
         self._shown = _progress.wanted(progress=options["progress"], quiet=self._quiet)
 
