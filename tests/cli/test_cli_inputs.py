@@ -116,8 +116,13 @@ def test_nothing_in_quotes_and_no_path_is_taken_for_an_argument(dpsel_run, folde
         "no column 'memory_limit' in it, only 'user='",
         "the user must be somebody",
         "my-user= memory_limits",
+        "sips(ratio=0.2)",
     ):
         assert in_options(text, options) == text
+    said = 'make it with dpsel.CountSeries.create, open it with dpsel.Series.open, counts=0.2, levels="/"'
+    assert in_options(said, {"counts": "--counts"}) == (
+        "make it with dpsel count-series create, open it with dpsel series, --counts 0.2, --levels-by /"
+    )
     assert in_options("user must be x; set user= to raise memory_limit", options) == (
         "--user must be x; set --user to raise --memory-limit"
     )

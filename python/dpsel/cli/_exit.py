@@ -116,8 +116,15 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
 
     An argument is ``name=``, or a name with an underscore, or a name before "must" at the start of a message.
     Quoted text and parts of paths are no arguments. A mechanism and a form of text files are quoted for the
-    shell.
+    shell, numbers stand behind their options, and commands stand for the methods of a series.
     """
+    text = text.replace('levels="/"', "--levels-by /")
+    text = re.sub(r"dpsel\.(Series|CountSeries)\.(\w+)", _command_of, text)
+    text = re.sub(
+        r"(?<![\w./=-])(\w+)=(0\.\d+)",
+        lambda found: f"{options[found[1]]} {found[2]}" if found[1] in options else found[0],
+        text,
+    )
     text = re.sub(
         r"(mechanism|file_format)=dpsel\.(\w+\([^()]*\))",
         lambda found: f"{options.get(found[1], found[1])} '{found[2].lower()}'",
@@ -128,6 +135,11 @@ def in_options(text: str, options: Mapping[str, str]) -> str:
     before, after = r"(?<![\w./\\'\"=-])", r"(?![\w./\\'\"=-])"
     argument = rf"{before}(?:({names})=(?:True|False)?{after}|({joined}){after})|^({names})(?= must )"
     return re.sub(argument, lambda found: options[found[1] or found[2] or found[3]], text) if joined else text
+
+
+def _command_of(method: re.Match[str]) -> str:
+    kind = {"Series": "series", "CountSeries": "count-series"}[method[1]]
+    return f"dpsel {kind}" if method[2] == "open" else f"dpsel {kind} {method[2]}"
 
 
 def _without_data(text: str) -> str:
