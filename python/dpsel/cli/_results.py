@@ -1,4 +1,4 @@
-"""The output of ``select`` and ``top-k``: items and report go into files or to standard output."""
+"""Where commands put tables and reports: into files or to standard output."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from dpsel.cli._output import (
 )
 from dpsel.cli._streams import require_stdout
 from dpsel.exceptions import STAYS_SPENT
+from dpsel.outputs import report_beside
 from dpsel.quoting import quoted_path
 
 if TYPE_CHECKING:
@@ -37,21 +38,27 @@ _PACKED = tuple(f"{text}{packed}" for text in (".csv", ".ndjson", ".jsonl") for 
 EXTENSIONS = (*dpsel.release.EXTENSIONS, *_PACKED)
 
 
+def output_options(command: F) -> F:
+    """Add where a table goes; see ``target_of``."""
+    output = click.option(
+        "-o",
+        "--output",
+        default=STDOUT,
+        metavar="FILE",
+        help="Items to FILE, format by extension; - is standard output.  [default: -]",
+    )
+    printed = click.option(
+        "--output-format",
+        type=click.Choice(STDOUT_FORMATS),
+        help="Format on standard output.  [default: csv]",
+    )
+    return output(printed(command))
+
+
 def result_options(command: F) -> F:
     """Add where the items and the report go, and what is shown on the way; see ``publish``."""
     options = (
-        click.option(
-            "-o",
-            "--output",
-            default=STDOUT,
-            metavar="FILE",
-            help="Items to FILE, format by extension; - is standard output.  [default: -]",
-        ),
-        click.option(
-            "--output-format",
-            type=click.Choice(STDOUT_FORMATS),
-            help="Format on standard output.  [default: csv]",
-        ),
+        output_options,
         click.option(
             "--report", type=click.Path(path_type=Path), metavar="FILE", help="What was enforced, as JSON."
         ),
@@ -140,3 +147,23 @@ def target_of(output: str, output_format: str | None) -> Path | None:
         )
         raise click.UsageError(message)
     return target
+
+
+def write_derived(items: Path, options: Mapping[str, Any], make: Callable[[dpsel.Release], Any]) -> None:
+    """Write a table that is made of the items and the report of a release, which are read here.
+
+    Args:
+        items: The file of the items.
+        options: Those of the output, and the report, if it has another name.
+        make: What makes the table of the release.
+    """
+    target, report = target_of(options["output"], options["output_format"]), options["report"]
+    if target is None:
+        require_stdout()
+    refuse_same_file({"--output": target}, [], {"ITEMS": items, "--report": report})
+    refuse_other_report(target, report or report_beside(items))
+    made = make(dpsel.Release.load(items, report))
+    if target is None:
+        print_file(options["output_format"] or STDOUT_FORMATS[0], made.write)
+    else:
+        made.write(target)

@@ -19,8 +19,8 @@ from dpsel.cli._options import (
     rows_from,
     threads_option,
 )
-from dpsel.cli._output import STDOUT, Staged, print_file, refuse_other_report, refuse_same_file
-from dpsel.cli._results import STDOUT_FORMATS, target_of
+from dpsel.cli._output import Staged, print_file, refuse_other_report, refuse_same_file
+from dpsel.cli._results import STDOUT_FORMATS, output_options, target_of
 from dpsel.cli._sql import sql_options
 from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import ItemFile, Items, WholeRange, named_as
@@ -54,26 +54,10 @@ name_option = click.option(
     "shown again, and no row is read.",
 )
 
-output_options = (
-    click.option(
-        "-o",
-        "--output",
-        default=STDOUT,
-        metavar="FILE",
-        help="Items to FILE, format by extension; - is standard output.  [default: -]",
-    ),
-    click.option(
-        "--output-format",
-        type=click.Choice(STDOUT_FORMATS),
-        help="Format on standard output.  [default: csv]",
-    ),
-    click.option("-q", "--quiet", is_flag=True, help="No summary."),
-)
 
-
-def with_output(function: Any) -> Any:
+def with_output(command: Any) -> Any:
     """Add the options of what is written."""
-    return _with(output_options, function)
+    return output_options(click.option("-q", "--quiet", is_flag=True, help="No summary.")(command))
 
 
 def create_options(limit: str) -> Callable[[Any], Any]:
