@@ -15,12 +15,12 @@ from dpsel._request import columns_of
 from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
 from dpsel.budget._series import ledger_that_pays
-from dpsel.exceptions import InvalidParameterError, MemoryLimitError, ReportError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, MemoryLimitError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
 from dpsel.series._files import random_bytes
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
-from dpsel.series._users import forms_of
+from dpsel.series._users import UserColumn, forms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,16 +178,25 @@ def request_of(header: Header, secret: Key, user: Any) -> bytes:
         raise InvalidParameterError(
             f"user must be a tuple with a value for each of the {len(columns.users)} user columns; give one"
         )
-    item = 0 if len(columns.items) == 1 else (0,) * len(columns.items)
-    asked = json.dumps(columns.to_json())
-    forms = forms_of(user) if len(columns.users) == 1 else itertools.product(*map(forms_of, user))
+    values = [user] if len(columns.users) == 1 else user
     return b"".join(
         digest
-        for form in forms
-        for digest in _core_calls.series_user_digests(
-            secret.raw, _core_calls.Source.pairs([(form, item)]), asked
-        )
+        for forms in itertools.product(*map(forms_of, values))
+        for digest in _digests_of(secret, columns.users, forms)
     )
+
+
+def _digests_of(secret: Key, names: Sequence[str], forms: Sequence[Any]) -> list[bytes]:
+    """Return the digest of a user with a form for each column, as it is in a table of their types."""
+    # Digests know no names, and those of a table may not be taken by its item.
+    users = [f"user {at}" for at in range(len(forms))]
+    columns = {to: UserColumn(name, form) for to, name, form in zip(users, names, forms, strict=True)}
+    row = _core_calls.release_of(columns | {"item": [0]}, None, "")
+    asked = json.dumps(columns_of(users if len(users) > 1 else users[0], "item").to_json())
+    try:
+        return _core_calls.series_user_digests(secret.raw, _core_calls.Source.stream(row, [], None), asked)
+    except DataError:
+        raise SchemaError("user is a missing value, which no row has as its user; give a value") from None
 
 
 def _list(header: Header, ipc: bytes) -> Release:

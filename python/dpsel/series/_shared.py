@@ -126,7 +126,8 @@ class FolderOfReleases:
 
         Args:
             user: The user, as in the table; a tuple if several columns identify it. Text stands for the
-                number (of 64 bits with a sign), day or time that it says as well, and these for their text.
+                number, day, time (of ISO 8601) or UUID that it says as well, and these for their text. For
+                days and times that Python does not have, give such a text or a `numpy.datetime64`.
 
         Raises:
             SeriesError: If the series is full (close it), in use or damaged.
