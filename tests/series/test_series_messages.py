@@ -16,7 +16,7 @@ from dpsel.exceptions import InvalidParameterError, MemoryLimitError, SchemaErro
 from series_support import GIVEN, KEY, created, held
 
 Row = namedtuple("Row", "user thing")  # noqa: PYI024 - as programs have them
-STAYS = r"; rename the columns of the data(?: \(.*\))?, since the series was made for those named 'user' and 'item'"
+STAYS = r"; rename the columns of the data(?: \(.*\))?, since the series was made for those named 'user' and"
 
 
 def counted(folder, **options: Any) -> dpsel.CountSeries:
