@@ -169,6 +169,14 @@ def test_what_was_paid_is_kept_though_the_key_file_cannot_be_made(tmp_path, monk
         with pytest.raises(FileError, match="call create again, which takes it as the key and pays nothing"):
             kind.create(tmp_path / "series", **options)
     assert len(ledger.spent) == 1
+
+    def unreadable(*_, **__):
+        raise FileError("the ledger cannot be read now")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpsel.series._shared.begin_call", unreadable)
+        with pytest.raises(FileError, match="cannot be read now"):
+            kind.create(tmp_path / "series", **options)
     assert kind.create(tmp_path / "series", **options).status().made == 0
     assert len(ledger.spent) == 1
     assert (tmp_path / "key").read_text() == "7" * 64
