@@ -147,6 +147,9 @@ def test_a_card_from_the_shell(series, folder, rows) -> None:
 def test_what_outgrows_memory_is_refused_and_nothing_is_released(series, rows) -> None:
     refused = series("release", rows, "--name", "W01", "--memory-limit", "1000")
     assert refused.code != 0
-    assert "raise it, or pass the rows that are new alone" in refused.err
+    assert (
+        "give a larger --memory-limit, or pass distinct pairs of user and item, or the rows that are new"
+        in refused.err
+    )
     assert series("release", rows, "--name", "W01", "--scratch", "here").code == 2
     assert json.loads(series("status", "--json").out)["made"] == 0

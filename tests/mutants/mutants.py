@@ -3933,9 +3933,30 @@ MUTANTS = [
     Mutant(
         "a ledger books the draft of a series that may be lost",
         IN_SERIES + "_creation.py",
-        "        files.sync_folder()\n        try:\n",
-        "        try:\n",
+        "        files.sync_folder()\n        pay(header.identity)\n",
+        "        pay(header.identity)\n",
         (CRASHES,),
+    ),
+    Mutant(
+        "a refused creation removes the draft that an earlier call has paid for",
+        IN_SERIES + "_creation.py",
+        "(is_first and not is_booked)",
+        "not is_booked",
+        ("tests/series/test_series_refusals.py",),
+    ),
+    Mutant(
+        "a key file that cannot be made is found out as if nothing were paid",
+        IN_SERIES + "_creation.py",
+        "        pay(header.identity)\n",
+        "        pay(header.identity)\n        key.keep()\n",
+        ("tests/series/test_series_refusals.py",),
+    ),
+    Mutant(
+        "numbers beyond 63 bits are no users to be forgotten",
+        IN_SERIES + "_users.py",
+        "if _MOST < number <= _MOST_UNSIGNED else number",
+        "if number > _MOST_UNSIGNED else number",
+        ("tests/series/test_series_forgets.py",),
     ),
     Mutant(
         "a commit takes the name of another one",

@@ -167,7 +167,10 @@ def test_all_sources_and_all_types_of_one_kind_agree(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (pa.table({"user": [1], "thing": ["a"]}), "thing"),
+        (
+            pa.table({"user": [1], "thing": ["a"]}),
+            r"rename the columns of the data \('user', 'thing'\), since",
+        ),
         (pa.table({"user": ["1"], "item": ["a"]}), "column 'user'"),
         (pa.table({"user": [1], "item": [1.5]}), "item"),
         (pa.table({"user": [1], "item": [7]}), "column 'item'"),
@@ -464,7 +467,10 @@ def test_a_list_without_pairs_is_an_empty_table(tmp_path) -> None:
 def test_too_little_memory_is_an_error_that_names_what_a_series_has(tmp_path) -> None:
     series = created(tmp_path)
     rows = [(user, f"item {item}") for user in range(2000) for item in range(20)]
-    with pytest.raises(MemoryLimitError, match="raise it, or pass the rows that are new alone") as failed:
+    with pytest.raises(
+        MemoryLimitError,
+        match="give a larger memory_limit=, or pass distinct pairs of user and item, or the rows that are",
+    ) as failed:
         series.release(rows, "one", memory_limit="64KiB")
     assert "Spark" not in str(failed.value)
     assert series.status().made == 0

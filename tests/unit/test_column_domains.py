@@ -169,6 +169,34 @@ def counted(**options):
     return dpsel.domains(pa.table(people), columns=["job", "age"], **(made | options))
 
 
+DAYS = [-(2**31), -1_000_000, -719_529, -719_163, -719_162, 0, 2_932_896, 2_932_897, 5_000_000, 2**31 - 1]
+
+
+@pytest.mark.parametrize("form", ["pyarrow", "dictionaries", "public"])
+def test_days_of_all_years_come_out(tmp_path, form):
+    """A released day after the year 9999 broke the call off after it was paid, and the error quoted it."""
+    days = pa.array(DAYS * 1000, pa.int32()).cast(pa.date32())
+    more = {"public_values": {"day": [DAY]}} if form == "public" else {}
+    made = found(
+        pa.table({"day": days.dictionary_encode() if form == "dictionaries" else days}), ["day"], **more
+    )
+    numbers = made.to_arrow("day").cast(pa.int32()).to_pylist()
+    assert numbers == sorted([*DAYS, *([(DAY - dt.date(1970, 1, 1)).days] if more else [])])
+    assert made.to_arrow("day").type == pa.date32()
+    with pytest.raises(
+        SchemaError, match=r"column 'day' holds released values that .* use to_arrow\(\)$"
+    ) as refused:
+        made["day"]
+    assert refused.value.__context__ is None
+    made.write(tmp_path / "domain.json")
+    texts = json.loads((tmp_path / "domain.json").read_text())["day"]["possible_values"]
+    assert texts[:5] == ["-5877641-06-23", "-0768-02-04", "-0001-12-31", "0000-12-31", "0001-01-01"]
+    assert texts[-4:] == ["9999-12-31", "+10000-01-01", "+15659-07-15", "+5881580-07-11"]
+    assert "+15659-07-15" in str(made)
+    with pytest.raises(InvalidParameterError, match="there is no domain to set"):
+        made.to_snowflake("t")
+
+
 def test_values_have_their_noisy_numbers_in_their_order():
     found = counted()
     assert (found["job"], found["age"]) == (["cook", "nurse"], [30, 40])

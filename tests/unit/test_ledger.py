@@ -270,6 +270,17 @@ def test_an_older_copy_in_its_place_is_found(path, use) -> None:
     assert dpsel.Ledger(path).remaining.epsilon == 1.5
 
 
+def test_a_file_that_is_not_for_writing_is_not_said_to_be_unreadable(path, monkeypatch) -> None:
+    ledger = dpsel.Ledger(path, TOTAL)
+
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(path), "open", refused)
+    with pytest.raises(FileError, match="cannot open .* to read and write it: Permission denied"):
+        ledger.spend(PART)
+
+
 def test_another_file_in_its_place_is_found(path) -> None:
     ledger = dpsel.Ledger(path, TOTAL)
     ledger.spend(PART)

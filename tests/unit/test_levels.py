@@ -121,6 +121,30 @@ def test_public_nodes_come_out_with_those_above_them() -> None:
     assert [node for node in found if node[0] != "dk"] == [(*node, False) for node in NODES]
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("a//b", "public_items must have paths without empty parts, .* of levels= once between two parts"),
+        ("a/", "public_items must have paths without empty parts"),
+        ("", "public_items must have paths without empty parts"),
+        ("/".join("x" * 33), "public_items must have paths of at most 32 levels, and one has 33"),
+    ],
+)
+def test_a_public_path_that_is_no_node_is_not_blamed_on_the_rows(path, words) -> None:
+    budget = dpsel.Budget(PRIVACY)
+    with pytest.raises(InvalidParameterError, match=words):
+        dpsel.select_partitions(
+            [(1, "a/b")],
+            user="user",
+            item="path",
+            levels="/",
+            public_items=["a/b", path],
+            privacy=budget.on_use(PRIVACY),
+            max_items_per_user=3,
+        )
+    assert budget.spent == ()
+
+
 def test_public_nodes_take_nothing_of_a_limit() -> None:
     found = select(ROWS, user=None, public_items=[("no", "troms", None)], max_items_per_user=3).items
     assert {("no", None, None, 1, True), ("no", "troms", None, 2, True)} <= set(found)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsel.exceptions import DataError, SchemaError
@@ -21,7 +22,7 @@ from dpsel.exceptions import DataError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["checked", "exported"]
+__all__ = ["checked", "exported", "type_of"]
 
 #: The flag of what may be null: a column, and never a table.
 _NULLABLE: Final = 2
@@ -60,6 +61,23 @@ class _Stream(ctypes.Structure):
 _address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
+_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+
+
+@cache
+def type_of(kind: str) -> object:
+    """Return the capsule of a plain type, as the interface writes it, such as `L` for uint64.
+
+    An array can be asked for in this type. The capsule owns nothing, and is kept for ever.
+    """
+    _KEPT.append(schema := _Schema(format=kind.encode(), name=b"", flags=_NULLABLE))
+    return _capsule(ctypes.addressof(schema), b"arrow_schema", None)
+
+
+#: What the capsules point at.
+_KEPT: Final[list[_Schema]] = []
 
 
 class Stream:

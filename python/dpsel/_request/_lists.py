@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LISTS", "PublicLists", "listed", "public_lists"]
 
+#: As in the core.
+_MOST_LEVELS = 32
+
 
 @dataclass(frozen=True, slots=True)
 class PublicLists:
@@ -42,11 +45,28 @@ def public_lists(
     """Check both lists: each item once, and none in both. A node of a tree ends with nulls."""
     excluded = listed("exclude", exclude, are_nodes=levels is True)
     public = listed("public_items", public_items, are_nodes=levels is True)
+    if isinstance(levels, str) and levels:
+        _check_paths("public_items", public or (), levels)
     if excluded and public and not {*map(_key, excluded)}.isdisjoint(map(_key, public)):
         raise InvalidParameterError(
             "exclude and public_items must have no item in common, and they have one; leave it out of one"
         )
     return PublicLists(excluded, public)
+
+
+def _check_paths(name: str, items: Iterable[Any], separator: str) -> None:
+    """Refuse paths that are no nodes: the core takes these for rows of the data."""
+    for parts in (item.split(separator) for item in items if isinstance(item, str)):
+        if not all(parts):
+            raise InvalidParameterError(
+                f"{name} must have paths without empty parts, whose nodes would have no name, and one has "
+                "such a part; write the separator of levels= once between two parts"
+            )
+        if len(parts) > _MOST_LEVELS:
+            raise InvalidParameterError(
+                f"{name} must have paths of at most {_MOST_LEVELS} levels, and one has {len(parts)}; cut it "
+                "off"
+            )
 
 
 def listed(name: str, items: Iterable[Any] | None, *, are_nodes: bool = False) -> list[Any] | None:

@@ -69,7 +69,7 @@ def _opened(path: Path, *, is_known: bool) -> IO[bytes]:
     except IsADirectoryError:
         raise _irregular(path) from None
     except OSError as error:
-        raise FileError(f"cannot read {_shown(path)}: {error.strerror}") from None
+        raise FileError(f"cannot open {_shown(path)} to read and write it: {error.strerror}") from None
 
 
 def _irregular(path: Path) -> FileError:

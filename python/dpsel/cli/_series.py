@@ -24,6 +24,7 @@ from dpsel.cli._results import STDOUT_FORMATS, output_options, target_of
 from dpsel.cli._sql import sql_options
 from dpsel.cli._streams import require_stdout
 from dpsel.cli._types import ItemFile, Items, WholeRange, named_as
+from dpsel.quoting import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +141,30 @@ def show_release(
         click.echo(str(made), err=True)
 
 
+_FORGOTTEN = (
+    "{:,} users are forgotten, if these are their names: whether any table has them is not looked up. In a "
+    "column of bytes that are no text, name it by --binary"
+)
+
+
+def _with_bytes(users: Items, binary: tuple[str, ...]) -> list[Any]:
+    """Return the users, with bytes in place of hexadecimal digits in some columns."""
+    if others := [name for name in binary if name not in users.header]:
+        message = f"--binary: {quoted(others[0])} is no column of USERS; name one of its header line"
+        raise click.UsageError(message)
+    is_binary = [name in binary for name in users.header]
+    rows = [(user,) if len(is_binary) == 1 else user for user in users]
+    try:
+        found = [
+            tuple(bytes.fromhex(part) if are else part for part, are in zip(row, is_binary, strict=True))
+            for row in rows
+        ]
+    except ValueError:
+        message = "--binary: a field is no hexadecimal digits, two for each byte; nobody was forgotten"
+        raise click.UsageError(message) from None
+    return [row[0] if len(row) == 1 else row for row in found]
+
+
 def add_common_commands(command: click.Group, kind: Kind) -> None:
     """Add the commands that every series has."""
 
@@ -188,19 +213,27 @@ def add_common_commands(command: click.Group, kind: Kind) -> None:
     @click.argument("users", type=ItemFile())
     @key_option
     @booked_option
-    def forget(folder: Path, users: Items, **options: Any) -> None:
+    @click.option(
+        "--binary",
+        "binary",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column of USERS that has bytes in hexadecimal digits.  [repeatable]",
+    )
+    def forget(folder: Path, users: Items, *, binary: tuple[str, ...], **options: Any) -> None:
         """Delete what the series in FOLDER keeps of the users in USERS, which give nothing from then on.
 
         USERS is a CSV file with a header line, which has the user columns of the series. A field stands for
-        the text, and for the number, day or time that it says.
+        the text, and for the number, day, time or UUID that it says. Bytes that are no text need --binary.
         """
         series = opened(kind, folder, options)
         columns = list(series.status().user)
         if users.header != columns:
             message = f"USERS needs a header line with the user columns of the series: {','.join(columns)}"
             raise click.UsageError(message)
-        for user in users:
+        for user in _with_bytes(users, binary):
             series.forget(user)
+        click.echo(_FORGOTTEN.format(len(users)), err=True)
 
     @command.command("close", short_help="Destroy the state of a series; what was released stays.")
     @folder_argument

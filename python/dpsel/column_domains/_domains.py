@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any
 
 from dpsel import _core_calls
 from dpsel._tables import SHOWN_ROWS, Display, Displayed, cell, one_line
+from dpsel.column_domains._pairs import read_as
 from dpsel.column_domains._snowflake import domain_of, name_of
-from dpsel.exceptions import InvalidParameterError
+from dpsel.exceptions import InvalidParameterError, SchemaError
+from dpsel.quoting import quoted
 from dpsel.release._wording import counted_column
 
 if TYPE_CHECKING:
@@ -61,8 +64,19 @@ class Domains(Displayed):
         return self._arrays[column]
 
     def __getitem__(self, column: str) -> list[Any]:
-        """Return the values of a column as Python values, sorted."""
-        return list(self._arrays[column].to_pylist())
+        """Return the values of a column as Python values, sorted.
+
+        Raises:
+            SchemaError: If it has days that Python does not have, before the year 1 or after 9999.
+        """
+        try:
+            return list(self._arrays[column].to_pylist())
+        except (OverflowError, ValueError):
+            pass
+        raise SchemaError(
+            f"column {quoted(column)} holds released values that Python's own types cannot hold exactly; use "
+            "to_arrow()"
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the columns."""
@@ -85,9 +99,10 @@ class Domains(Displayed):
             FileError: If the file cannot be written.
         """
         made = {
-            name: {"type": "CategoricalAttribute", "possible_values": self[name]} for name in self._arrays
+            name: {"type": "CategoricalAttribute", "possible_values": _shown(array)}
+            for name, array in self._arrays.items()
         }
-        _core_calls.write_text(path, json.dumps(made, indent=1, default=str, ensure_ascii=False) + "\n")
+        _core_calls.write_text(path, json.dumps(made, indent=1, ensure_ascii=False) + "\n")
 
     def to_snowflake(self, table: str) -> str:
         """Return the statement that sets the privacy domains of a table of Snowflake.
@@ -98,7 +113,9 @@ class Domains(Displayed):
         Args:
             table: The name of the table, as it stands in SQL.
         """
-        found = ((name, domain_of(self[name])) for name in self._arrays)
+        found = (
+            (name, domain_of(_shown(array))) for name, array in self._arrays.items() if not _is_of_days(array)
+        )
         lines = [f"  COLUMN {name_of(name)} SET PRIVACY DOMAIN {domain}" for name, domain in found if domain]
         if not lines:
             raise InvalidParameterError(
@@ -115,10 +132,34 @@ class Domains(Displayed):
 
     def _display(self) -> Display:
         rows = [
-            [name, f"{len(array):,}", ", ".join(map(cell, array[:SHOWN_ROWS].to_pylist()))]
+            [name, f"{len(array):,}", ", ".join(map(cell, _shown(array[:SHOWN_ROWS])))]
             for name, array in self._arrays.items()
         ]
         return Display([repr(self)], ["column", "values", "the first of them"], rows)
+
+
+def _is_of_days(array: Any) -> bool:
+    import pyarrow.types as pt
+
+    return bool(pt.is_date32(array.type))
+
+
+def _shown(array: Any) -> list[Any]:
+    """Return values as files and people see them: days as texts, of any year."""
+    import pyarrow as pa
+
+    if not _is_of_days(array):
+        return list(array.to_pylist())
+    return list(map(_day, array.cast(pa.int32()).to_pylist()))
+
+
+def _day(number: int) -> str:
+    """Return a day in ISO 8601; years beyond those of Python have a sign there."""
+    # The calendar repeats itself.
+    cycles, rest = divmod(number, 146_097)
+    near = dt.date(1970, 1, 1) + dt.timedelta(days=rest)
+    year = near.year + 400 * cycles
+    return f"{year:{'04' if 0 <= year <= dt.MAXYEAR else '+05'}}{near:-%m-%d}"
 
 
 def typed(release: Release[Any], kinds: dict[str, Any]) -> tuple[dict[str, Any], dict[str, list[int]] | None]:
@@ -133,8 +174,9 @@ def typed(release: Release[Any], kinds: dict[str, Any]) -> tuple[dict[str, Any],
         found = [
             (text, count) for place, text, count in zip(places, texts, numbers, strict=True) if place == at
         ]
-        values = pa.array([text for text, _ in found], pa.large_string()).cast(kind).to_pylist()
+        plain = read_as(kind)
+        values = pa.array([text for text, _ in found], pa.large_string()).cast(plain).to_pylist()
         pairs = sorted(zip(values, (count for _, count in found), strict=True), key=lambda pair: pair[0])
-        arrays[name] = pa.array([value for value, _ in pairs], kind)
+        arrays[name] = pa.array([value for value, _ in pairs], plain).cast(kind)
         counts[name] = [count for _, count in pairs]
     return arrays, counts if number else None

@@ -50,10 +50,21 @@ def _as_text(array: Any) -> Any:
     import pyarrow as pa
     import pyarrow.types as pt
 
-    if not pt.is_dictionary(array.type):
-        return array.cast(pa.large_string())
-    # Of views of texts, as polars has them, there is no decoding.
-    return array.dictionary.cast(pa.large_string()).take(array.indices)
+    if pt.is_dictionary(array.type):
+        # Of views of texts, as polars has them, there is no decoding.
+        return _as_text(array.dictionary).take(array.indices)
+    return array.cast(read_as(array.type)).cast(pa.large_string())
+
+
+def read_as(kind: Any) -> Any:
+    """Return the type whose texts are the items of a column of a type; both ways each value has one.
+
+    Of days it is their number, since pyarrow reads no text of a year beyond 9999.
+    """
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    return pa.int32() if pt.is_date32(kind) else kind
 
 
 def public_pairs(values: Mapping[str, Iterable[Any]], kinds: dict[str, Any]) -> list[tuple[int, str]]:

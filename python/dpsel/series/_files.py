@@ -51,15 +51,38 @@ class Files:
         """The path, as errors quote it."""
         return quoted_path(self._given)
 
-    def make(self) -> None:
-        """Make the folder, if it is not there, and bring its name to the disk."""
+    def make(self) -> bool:
+        """Make the folder, if it is not there, and bring its name to the disk; return whether it was made."""
         try:
+            os.mkdir(self.path, mode=0o700)  # noqa: PTH102
+        except FileExistsError:
             # If it is a file, that is found out when its names are asked for.
-            with suppress(FileExistsError):
-                os.mkdir(self.path, mode=0o700)  # noqa: PTH102
-            sync_names(os.path.dirname(self.path))  # noqa: PTH120
+            return False
+        except FileNotFoundError:
+            raise MissingFileError(
+                f"cannot make the series in {self.shown}: the folder around it is not there; make that first"
+            ) from None
         except OSError as error:
             self._failed("make", error)
+        try:
+            sync_names(os.path.dirname(self.path))  # noqa: PTH120
+        except OSError as error:
+            with suppress(OSError):
+                os.rmdir(self.path)  # noqa: PTH106
+            self._failed("make", error)
+        return True
+
+    def unmake(self, *, folder: bool) -> None:
+        """Remove the lock, which is held, and the folder if it is empty: as far as the system allows it."""
+        with suppress(OSError):
+            os.unlink(self._at(LOCK))  # noqa: PTH108
+            if folder:
+                os.rmdir(self.path)  # noqa: PTH106
+
+    def holds(self, path: str) -> bool:
+        """Whether a path is that of the folder, or leads into it."""
+        folder, inner = os.path.realpath(self.path), os.path.realpath(path)
+        return inner == folder or inner.startswith(os.path.join(folder, ""))  # noqa: PTH118
 
     def own(self) -> None:
         """Keep all others out."""
@@ -178,6 +201,7 @@ class Files:
             self._failed("lock", error)
         try:
             self._lock(descriptor)
+            self._refuse_removed(descriptor)
             owner = os.getpid()
             try:
                 yield
@@ -192,12 +216,22 @@ class Files:
         try:
             _try_lock(descriptor)
         except (BlockingIOError, PermissionError):
-            raise SeriesError(
-                f"the series in {self.shown} is in use by another process or thread; wait until it has "
-                "ended, since two releases at a time could show two lists of one number"
-            ) from None
+            self._in_use()
         except OSError as error:
             self._failed("lock", error)
+
+    def _refuse_removed(self, descriptor: int) -> None:
+        """Refuse a lock that a creation which was refused has removed meanwhile: it keeps nobody out."""
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(self._at(LOCK))):  # noqa: PTH116
+                return
+        self._in_use()
+
+    def _in_use(self) -> NoReturn:
+        raise SeriesError(
+            f"the series in {self.shown} is in use by another process or thread; wait until it has "
+            "ended, since two releases at a time could show two lists of one number"
+        ) from None
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)  # noqa: PTH118

@@ -109,8 +109,7 @@ class Folder:
         if len(self.commits) >= self.header.releases:
             raise SeriesError(
                 f"the series in {self.files.shown} is full: it was made for {self.header.releases} "
-                "releases, which its thresholds and its cost are for; create another series, at a cost of "
-                "its own"
+                "releases, which its noise and its cost are for; create another series, at a cost of its own"
             )
 
     def release(self, name: str, attempt: Attempt) -> Commit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpsel import _core_calls
 from dpsel._arguments import as_name_of_file, type_name
@@ -26,7 +26,7 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
 
     Args:
         key: The argument.
-        may_be_made: A file that is not there is made, with a fresh key.
+        may_be_made: For a file that is not there there is a fresh key, which makes it when it is kept.
 
     Raises:
         InvalidParameterError: If it is none of the two.
@@ -48,7 +48,7 @@ def key_of(key: Any, *, may_be_made: bool = False) -> Key:
             found = Key(_of_digits(file.read(4 * _BYTES)))
     except FileNotFoundError:
         if may_be_made:
-            return _made(path)
+            return NewKey(path)
         raise MissingFileError(
             f"cannot read {quoted_path(path)} as the key: no such file; without the key nobody can go on "
             "with a series or read its lists"
@@ -65,20 +65,6 @@ def _of_digits(text: bytes) -> bytes:
         return bytes.fromhex(text.decode("ascii"))
     except ValueError:
         return b""
-
-
-def _made(path: str) -> Key:
-    key = Key.drawn()
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:  # noqa: PTH123
-            file.write(key.raw.hex().encode() + b"\n")
-            file.flush()
-            os.fsync(descriptor)
-        sync_names(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
-    except OSError as error:
-        raise FileError(f"cannot write {quoted_path(path)} as the key: {error.strerror}") from None
-    return key
 
 
 class Key:
@@ -111,9 +97,59 @@ class Key:
         """Return the keyed digest of a content of a kind."""
         return _core_calls.tag(self.raw, what + b"\n" + content).hex()
 
+    def keep(self) -> None:
+        """Make its file, if it is to have one."""
+
     def __reduce__(self) -> Any:
         """Refuse a pickle."""
         raise SeriesError("the keys of a series stay in the process that read them; open the series there")
+
+
+class NewKey(Key):
+    """A fresh key, whose file is to be made."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        """Draw a key for a file, which can be made.
+
+        Raises:
+            FileError: If it cannot.
+        """
+        super().__init__(random_bytes(_BYTES))
+        self._path = path
+        tried = f"{path}.{random_bytes(8).hex()}"
+        try:
+            os.close(os.open(tried, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            os.unlink(tried)  # noqa: PTH108
+        except OSError as error:
+            _unwritten(path, error)
+
+    def keep(self) -> None:
+        """Make the file, and bring it to the disk."""
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "wb") as file:  # noqa: PTH123
+                file.write(self.raw.hex().encode() + b"\n")
+                file.flush()
+                os.fsync(descriptor)
+            sync_names(os.path.dirname(os.path.abspath(self._path)))  # noqa: PTH100, PTH120
+        except FileExistsError:
+            raise FileError(
+                f"cannot write {quoted_path(self._path)} as the key: somebody made such a file meanwhile; "
+                "call create again, which takes it as the key and pays nothing again"
+            ) from None
+        except OSError as error:
+            _unwritten(self._path, error)
+
+
+def _unwritten(path: str, error: OSError) -> NoReturn:
+    why = (
+        "the folder of it is not there; make that first"
+        if isinstance(error, FileNotFoundError)
+        else error.strerror
+    )
+    raise FileError(f"cannot write {quoted_path(path)} as the key: {why}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +17,16 @@ from dpsel._request import columns_of
 from dpsel._request._selection import checked_limit, count_request
 from dpsel.accounting import ZCDP, ApproxDP, checked_privacy
 from dpsel.budget._series import ledger_that_pays
-from dpsel.exceptions import InvalidParameterError, MemoryLimitError, ReportError, SchemaError
+from dpsel.exceptions import DataError, InvalidParameterError, MemoryLimitError, ReportError, SchemaError
 from dpsel.item_table import ItemTable
+from dpsel.quoting import quoted
 from dpsel.series._files import random_bytes
 from dpsel.series._folder import Made
 from dpsel.series._records import Header
-from dpsel.series._users import forms_of
+from dpsel.series._users import UserColumn, forms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dpsel._core_calls import Release, SeriesRelease, Source
     from dpsel._request import NamedColumns
@@ -62,7 +65,7 @@ def header_of(
     """Check the arguments that every series has, and plan all of its releases by a call of the core."""
     in_ledger = ledger_that_pays(checked_privacy(privacy)) is not None
     stated, columns = budget_of(privacy).to_json(), fixed_columns(user, item)
-    most, limit = as_int("releases", releases), checked_limit(max_items_per_user)
+    most, limit = as_int("releases", releases), _limit(max_items_per_user)
     planned = plan(
         epsilon=stated.get("epsilon"),
         delta=stated["delta"],
@@ -82,6 +85,16 @@ def header_of(
         plan=planned,
         counts=counts,
     )
+
+
+def _limit(given: Any) -> int:
+    """Return the limit of items, whose words in a selection are of a random choice."""
+    if (limit := as_int("max_items_per_user", given)) < 1:
+        raise InvalidParameterError(
+            f"max_items_per_user must be at least 1, got {limit}; give the most items of one user that "
+            "ever count"
+        )
+    return checked_limit(limit)
 
 
 def header_of_lists(*fixed: Any, prompt: Any) -> Header:
@@ -134,8 +147,9 @@ def attempt(
     job = count_request(columns, None).job(threads=threads, memory_limit=memory_limit)
     # A list without pairs is a table without rows; elsewhere it might be a list of files.
     rows = iter(()) if isinstance(data, list) and not data else data
-    opened = open_columns(rows, header.user, header.item, file_format)
-    opened.check(job)
+    with _columns_that_stay(columns):
+        opened = open_columns(rows, header.user, header.item, file_format)
+        opened.check(job)
 
     def run(inputs: Inputs) -> Made:
         def made(source: Source, _: object) -> Made:
@@ -155,15 +169,40 @@ def attempt(
             return Made(sealed, released.items.to_ipc())
 
         try:
-            return opened.read(made, job)
+            with _columns_that_stay(columns):
+                return opened.read(made, job)
         except MemoryLimitError:
             # The core names mechanisms and engines that a series has not.
             raise MemoryLimitError(
                 "the rows and the state of the series need more memory than memory_limit= or the system "
-                "has, so nothing was released; raise it, or pass the rows that are new alone"
+                "has, so nothing was released; give a larger memory_limit=, or pass distinct pairs of user "
+                "and item, or the rows that are new alone"
             ) from None
 
     return run
+
+
+@contextmanager
+def _columns_that_stay(columns: NamedColumns) -> Iterator[None]:
+    """Say in errors that the columns have the names of the whole series: no call can name others."""
+    try:
+        yield
+    except SchemaError as error:
+        problem, *fixes = str(error).split("; ")
+        others = [fix for fix in fixes if not re.search(r"\b(user|item)=", fix)]
+        if others == fixes:
+            raise
+        there = re.search(r"; set (?:user|item)= to one of its columns: ([^;]*)", str(error))
+        told = "; ".join([problem, _fix_of(columns, there), *others])
+    else:
+        return
+    raise SchemaError(told)
+
+
+def _fix_of(columns: NamedColumns, there: re.Match[str] | None) -> str:
+    named = " and ".join(map(quoted, (*columns.users, *columns.items)))
+    found = f" ({there[1]})" if there else ""
+    return f"rename the columns of the data{found}, since the series was made for those named {named}"
 
 
 def _digests(requests: Sequence[bytes]) -> list[bytes]:
@@ -178,16 +217,25 @@ def request_of(header: Header, secret: Key, user: Any) -> bytes:
         raise InvalidParameterError(
             f"user must be a tuple with a value for each of the {len(columns.users)} user columns; give one"
         )
-    item = 0 if len(columns.items) == 1 else (0,) * len(columns.items)
-    asked = json.dumps(columns.to_json())
-    forms = forms_of(user) if len(columns.users) == 1 else itertools.product(*map(forms_of, user))
+    values = [user] if len(columns.users) == 1 else user
     return b"".join(
         digest
-        for form in forms
-        for digest in _core_calls.series_user_digests(
-            secret.raw, _core_calls.Source.pairs([(form, item)]), asked
-        )
+        for forms in itertools.product(*map(forms_of, values))
+        for digest in _digests_of(secret, columns.users, forms)
     )
+
+
+def _digests_of(secret: Key, names: Sequence[str], forms: Sequence[Any]) -> list[bytes]:
+    """Return the digest of a user with a form for each column, as it is in a table of their types."""
+    # Digests know no names, and those of a table may not be taken by its item.
+    users = [f"user {at}" for at in range(len(forms))]
+    columns = {to: UserColumn(name, form) for to, name, form in zip(users, names, forms, strict=True)}
+    row = _core_calls.release_of(columns | {"item": [0]}, None, "")
+    asked = json.dumps(columns_of(users if len(users) > 1 else users[0], "item").to_json())
+    try:
+        return _core_calls.series_user_digests(secret.raw, _core_calls.Source.stream(row, [], None), asked)
+    except DataError:
+        raise SchemaError("user is a missing value, which no row has as its user; give a value") from None
 
 
 def _list(header: Header, ipc: bytes) -> Release:

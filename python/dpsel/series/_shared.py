@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from dpsel._arguments import as_flag, is_unicode, type_name
+from dpsel._arguments import as_flag, as_name_of_file, is_unicode, type_name
 from dpsel._tables import is_control
 from dpsel.accounting import checked_privacy
 from dpsel.budget._payment import begin_call
@@ -23,7 +24,6 @@ from dpsel.series._opening import entered
 from dpsel.series._results import SeriesStatus
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator
 
     from dpsel.accounting import Privacy
@@ -53,7 +53,6 @@ class FolderOfReleases:
     @classmethod
     def _started(cls, files: Files, own: Key, privacy: Privacy, header: Header) -> Self:
         """Make the folder, and pay."""
-        files.make()
 
         def pay(identity: str) -> None:
             with begin_call(privacy, step=identity):
@@ -85,7 +84,10 @@ class FolderOfReleases:
                 is older than the ledger says.
             FileError: If the folder or the key file cannot be read.
         """
-        return cls._checked(Files(folder), key_of(key), follower(ledger))
+        own = key_of(key)
+        # No variable of ours has the bytes from here on.
+        del key
+        return cls._checked(Files(folder), own, follower(ledger))
 
     @classmethod
     def _checked(cls, files: Files, key: Key, follow: Follow | None) -> Self:
@@ -126,7 +128,8 @@ class FolderOfReleases:
 
         Args:
             user: The user, as in the table; a tuple if several columns identify it. Text stands for the
-                number (of 64 bits with a sign), day or time that it says as well, and these for their text.
+                number, day, time (of ISO 8601) or UUID that it says as well, and these for their text. For
+                days and times that Python does not have, give such a text or a `numpy.datetime64`.
 
         Raises:
             SeriesError: If the series is full (close it), in use or damaged.
@@ -193,8 +196,13 @@ class FolderOfReleases:
 
 
 def own_key(folder: Any, key: Any) -> tuple[Files, Key]:
-    """Return a folder for a series, and its key, which is made if neither is there."""
+    """Return a folder for a series, and its key, which is a new one if neither is there."""
     files = Files(folder)
+    if isinstance(key, str | os.PathLike) and files.holds(as_name_of_file("key", key)):
+        raise InvalidParameterError(
+            "key must be a file outside of the folder: whoever has both reads all that is kept of users; "
+            "keep it apart"
+        )
     return files, key_of(key, may_be_made=not files.has(HEADER))
 
 
