@@ -34,14 +34,16 @@ pub fn all_items(lists: &[RecordBatch]) -> Result<RecordBatch> {
 /// The columns in one. Without values a column is text where no type is declared, so it has no say in the kind.
 fn in_one_type(columns: &[&ArrayRef]) -> Option<ArrayRef> {
     let valued: Vec<&ArrayRef> = columns.iter().copied().filter(|column| has_values(column)).collect();
-    let Some(first) = valued.first() else { return columns.last().map(|last| ArrayRef::clone(last)) };
+    if valued.is_empty() {
+        return columns.last().map(|last| ArrayRef::clone(last));
+    }
     let in_type = |to: &DataType| {
-        let columns: Vec<ArrayRef> =
-            valued.iter().map(|column| exactly(column, to)).collect::<Option<_>>()?;
+        let cast =
+            |column: &&ArrayRef| exactly(column, to).filter(|_| are_of_one_kind(column.data_type(), to));
+        let columns: Vec<ArrayRef> = valued.iter().map(cast).collect::<Option<_>>()?;
         concat(&columns.iter().map(AsRef::as_ref).collect::<Vec<_>>()).ok()
     };
-    let types = columns.iter().rev().map(|column| column.data_type());
-    types.filter(|to| are_of_one_kind(first.data_type(), to)).find_map(in_type)
+    columns.iter().rev().find_map(|column| in_type(column.data_type()))
 }
 
 #[cfg(test)]
