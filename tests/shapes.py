@@ -134,11 +134,16 @@ def values(kinds=tuple(KINDS)):
 
 
 @st.composite
-def options(draw):
-    """Public lists, of texts and of values, and items that are parts of texts."""
-    listed = draw(st.sampled_from([*WRITTEN.values(), [], [9, 10], [True], [b"x"], [dt.date(2024, 1, 2)]]))
-    lists = draw(st.sampled_from([{}, {"public_items": listed}, {"exclude": listed}]))
-    return lists | draw(st.sampled_from([{}, {}, {"levels": "/"}, {"ngrams": (1, 2)}]))
+def options(draw, rows):
+    """Public lists beside some rows, often of texts of their kind, and items that are parts of texts."""
+    items = {id(item) for _, item in rows}
+    of_rows = [texts for kind, texts in WRITTEN.items() if items & {id(each) for each in KINDS[kind]}]
+    others = [*WRITTEN.values(), [], [9, 10], [True], [b"x"], [dt.date(2024, 1, 2)]]
+    listed = draw(st.sampled_from(of_rows or others) | st.sampled_from(others))
+    lists = draw(
+        st.sampled_from([{}, {"public_items": listed}, {"public_items": listed}, {"exclude": listed}])
+    )
+    return lists | draw(st.sampled_from([{}, {}, {}, {"levels": "/"}, {"ngrams": (1, 2)}]))
 
 
 @st.composite

@@ -233,12 +233,12 @@ def written(release) -> list[str]:
 
 
 @pytest.mark.parametrize("source", FOUND)
-@given(tables=st.data(), more=options())
+@given(tables=st.data())
 @settings(max_examples=60)
-def test_one_user_does_not_change_the_shape(source, tables, more, tmp_path_factory) -> None:
+def test_one_user_does_not_change_the_shape(source, tables, tmp_path_factory) -> None:
     """Types, zones, widths, nullability, metadata, chunks, texts, report: all follow from the items."""
     before, after = tables.draw(neighbours(JSON_KINDS if source == "ndjson" else tuple(KINDS)))
-    path = tmp_path_factory.mktemp("shape")
+    path, more = tmp_path_factory.mktemp("shape"), tables.draw(options(after))
     looks_alike(*(shaped(rows, source=source, path=path, **more) for rows in (before, after)))
 
 
