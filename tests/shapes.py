@@ -40,6 +40,18 @@ KINDS = {
     "other": [1.5, 10**30, {"a": 1}, (1, 2)],
 }
 
+#: For kinds of key, texts that are values of it. As texts they have another order than as numbers.
+WRITTEN = {
+    "text": ["9", "10"],
+    "int": ["9", "10"],
+    "large": ["9", "10", "9223372036854775808"],
+    "negative": ["-1", "-10"],
+    "bool": ["true", "false"],
+    "date": ["2024-01-02", "1999-01-01"],
+    "naive": ["2024-01-02T00:00:00", "1999-01-01T12:00:00"],
+    "aware": ["2024-01-02T00:00:00Z", "1999-01-01T12:00:00Z"],
+}
+
 #: Kinds that JSON has.
 JSON_KINDS = ["text", "int", "large", "negative", "bool", "null", "other"]
 
@@ -119,6 +131,19 @@ DECLARED = {
 def values(kinds=tuple(KINDS)):
     """A value of any kind."""
     return st.sampled_from(kinds).flatmap(lambda kind: st.sampled_from(KINDS[kind]))
+
+
+@st.composite
+def options(draw, rows):
+    """Public lists beside some rows, often of texts of their kind, and items that are parts of texts."""
+    items = {id(item) for _, item in rows}
+    of_rows = [texts for kind, texts in WRITTEN.items() if items & {id(each) for each in KINDS[kind]}]
+    others = [*WRITTEN.values(), [], [9, 10], [True], [b"x"], [dt.date(2024, 1, 2)]]
+    listed = draw(st.sampled_from(of_rows or others) | st.sampled_from(others))
+    lists = draw(
+        st.sampled_from([{}, {"public_items": listed}, {"public_items": listed}, {"exclude": listed}])
+    )
+    return lists | draw(st.sampled_from([{}, {}, {}, {"levels": "/"}, {"ngrams": (1, 2)}]))
 
 
 @st.composite

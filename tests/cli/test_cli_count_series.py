@@ -55,6 +55,21 @@ def test_numbers_of_weeks_from_the_shell(numbers, folder, rows) -> None:
     assert "; closed" in numbers("status").out
 
 
+def test_no_single_row_sways_the_order_of_named_items(dpsel_run, folder) -> None:
+    (folder / "named.csv").write_text("item\n9\n10\n")
+    for name, more in (("a", ""), ("b", '{"user": 2, "item": 5}\n')):
+        (folder / f"{name}.ndjson").write_text('{"user": 1, "item": null}\n' + more)
+        given = (*COLUMNS, *CREATE, "--max-releases-per-item", "2")
+        assert dpsel_run("count-series", "create", name, *KEY, *given).code == 0
+        rows = (name, f"{name}.ndjson", "--name", "W01", "--items", "named.csv", "-o", f"{name}.out.ndjson")
+        run = dpsel_run("count-series", "release", *rows, *KEY)
+        assert run.code == 0, run.err
+        found = [
+            json.loads(line)["item"] for line in (folder / f"{name}.out.ndjson").read_text().splitlines()
+        ]
+        assert found == ["10", "9"]
+
+
 def test_one_release_of_a_user(dpsel_run, rows, folder) -> None:
     assert rows.exists()
     made = dpsel_run(

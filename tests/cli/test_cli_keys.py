@@ -212,6 +212,22 @@ def test_public_lists_and_a_least_number(dpsel_run, folder):
     assert "without min_users" in most.err
 
 
+@pytest.mark.parametrize("more", [(), ("--levels-by", "/"), ("--ngrams", "1,2")])
+def test_no_single_row_sways_a_list(dpsel_run, folder, more):
+    """A file of NDJSON declares no types, and a list is text."""
+    (folder / "public.csv").write_text("item\n9\n10\n")
+    made = []
+    for row in ("", '{"user": 2, "item": %s}\n' % ('"5"' if more else "5")):
+        (folder / "rows.ndjson").write_text('{"user": 1, "item": null}\n' + row)
+        lists = ("--public-items", "public.csv", "--report", "items.json")
+        given = (*COLUMNS, *BUDGET, *lists, *more, "--insecure-test-key", KEY)
+        run = dpsel_run("select", "rows.ndjson", *given, "-o", "items.ndjson")
+        assert run.code == 0, run.err
+        made.append([(folder / name).read_bytes() for name in ("items.ndjson", "items.json")])
+    assert made[0] == made[1]
+    assert [json.loads(line)["item"] for line in lines(folder / "items.ndjson")] == ["10", "9"]
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1\n", None])
 def test_lists_that_are_none_are_refused(dpsel_run, folder, text):
     if text is not None:

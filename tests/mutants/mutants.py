@@ -1404,6 +1404,13 @@ MUTANTS = [
         (LAW5,),
     ),
     Mutant(
+        "public items come out in the type that an unreleased row decides",
+        CORE + "release/publish.rs",
+        "concat(&[&new_null_array(given.data_type(), released.len()), given]).ok()",
+        "concat(&[&new_null_array(public.data_type(), released.len()), public]).ok()",
+        (LAW5 + "::test_no_single_row_sways_the_type_of_a_list",),
+    ),
+    Mutant(
         "items in the order of the table",
         CORE + "release/publish.rs",
         "let (items, order) = sorted(items)?;",

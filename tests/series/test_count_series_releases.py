@@ -19,6 +19,7 @@ from dpsel.exceptions import (
     SeriesError,
 )
 from series_support import KEY, created, held
+from shapes import KINDS, WRITTEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +96,45 @@ def test_a_name_that_is_committed_shows_its_numbers_and_reads_no_row(tmp_path) -
         shown = opened(tmp_path).release(again, "one", items=["other"])
         assert (shown.to_pylist(), str(shown)) == (first.to_pylist(), str(first))
     assert series.status().made == 1
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_no_single_row_sways_the_types_of_named_items(tmp_path, kind) -> None:
+    """They come out as they were named, in this release and in those to come."""
+    item, listed = KINDS[kind][kind == "large"], WRITTEN[kind]
+    for at, few in enumerate(([], [(1, None)], [(1, item)], [(1, listed[0])])):
+        (tmp_path / str(at)).mkdir()
+        series = numbers(tmp_path / str(at))
+        made = [
+            series.release(few, "one", items=listed),
+            opened(tmp_path / str(at)).release([], "two", items=[]),
+        ]
+        made.append(series.release([], "three", items=["9"] if "9" in listed else None))
+        for release in made:
+            assert pa.table(release).schema.field("item").type == pa.large_string()
+            assert [name for name, _ in release.to_pylist()] == sorted(listed)
+
+
+def test_lists_of_several_types_have_one_that_holds_all(tmp_path) -> None:
+    series = numbers(tmp_path)
+    series.release([(1, 5)], "one", items=["9", "10"])
+    assert [item for item, _ in series.release([], "two", items=[11]).to_pylist()] == [9, 10, 11]
+    third = series.release(held(11), "three", items=["12"])
+    assert [item for item, _ in third.to_pylist()] == [9, 10, 11, 12]
+    assert abs(dict(third.to_pylist())[11] - 300) < 5 * third.half_width
+    declared = numbers(tmp_path / "so far")
+    declared.release(pl.DataFrame({"user": [1], "item": [5]}), "one", items=["9"])
+    found = declared.release([(1, 5)], "two", items=["10"])
+    assert [item for item, _ in found.to_pylist()] == [9, 10]
+
+
+def test_lists_that_no_type_holds_are_refused(tmp_path) -> None:
+    series = numbers(tmp_path)
+    series.release([(1, 5)], "one", items=["-1"])
+    with pytest.raises(SchemaError, match="no type holds both the items of items= and those that were named"):
+        series.release([(1, 5)], "two", items=["9223372036854775808"])
+    found = series.release([(1, 5)], "two", items=["9"])
+    assert [item for item, _ in found.to_pylist()] == ["-1", "9"]
 
 
 @pytest.mark.parametrize("empty", [[], pl.DataFrame(schema={"user": pl.Int64, "item": pl.String})])

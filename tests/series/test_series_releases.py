@@ -48,6 +48,19 @@ def test_each_list_has_the_new_items_alone(tmp_path) -> None:
     assert series.status().names == ("one", "two", "three")
 
 
+@pytest.mark.parametrize(
+    "item", [7, True, b"\xff", "tea", dt.date(2026, 1, 1), dt.datetime(2026, 1, 1, tzinfo=dt.UTC)]
+)
+def test_a_release_without_new_items_leaves_the_others_as_they_are(tmp_path, item) -> None:
+    """Without items an untyped list is text."""
+    series = created(tmp_path)
+    for name, rows in (("one", held(item)), ("two", []), ("three", held(item))):
+        series.release(rows, name)
+        assert series.items.to_pylist() == [item]
+    numbers = dpsel.CountSeries.create(tmp_path / "numbers", key=KEY, max_releases_per_item=1, **GIVEN)
+    assert [each for each, _ in numbers.release(held(item), "one", items=series.items).to_pylist()] == [item]
+
+
 def test_without_waiting_the_plan_and_the_report_say_so(tmp_path) -> None:
     series = created(tmp_path, prompt=True)
     assert series.release(held("tea"), "one").to_pylist() == ["tea"]

@@ -253,7 +253,7 @@ def table_of(header: Header, ipc: bytes) -> ItemTable:
 
 
 def joined(header: Header, lists: Sequence[bytes]) -> ItemTable:
-    """Return all items, in the types of the last list."""
+    """Return all items, in the last types that hold them."""
     if not lists:
         nothing: dict[str, Any] = {name: [] for name in header.item}
         return ItemTable(_core_calls.release_of(nothing, None, _shown(header)))

@@ -156,7 +156,7 @@ class Series(FolderOfReleases):
 
     @property
     def items(self) -> ItemTable:
-        """All items that came out so far, in the order of the releases."""
+        """All items that came out so far, in the order of their own values."""
         with self._entered() as folder:
             return _mechanism.joined(folder.header, [folder.items_of(commit) for commit in folder.commits])
 

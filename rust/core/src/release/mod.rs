@@ -3,7 +3,9 @@
 mod publish;
 mod write;
 
-pub(crate) use publish::{Beside, Numbers, PublicItems, publish_columns, with_column, with_public};
+pub(crate) use publish::{
+    Beside, Numbers, PublicItems, exactly, has_values, publish_columns, with_column, with_public,
+};
 pub use publish::{PUBLIC_COLUMN, WEIGHT_COLUMN};
 pub use write::{
     OutputFormat, check_table_path, create_text, write_rows, write_table, write_table_to,

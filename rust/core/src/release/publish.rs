@@ -49,10 +49,13 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Items that come out in any case, sorted by their own values, with their noisy numbers if counts are asked for.
+/// Items that come out in any case, with their noisy numbers if counts are asked for.
 #[derive(Debug)]
 pub(crate) struct PublicItems {
+    /// In the types of the data, which unreleased rows may decide.
     pub items: RecordBatch,
+    /// The same, in the types in which they were given where the data declares none.
+    pub given: RecordBatch,
     pub numbers: Option<Vec<i64>>,
 }
 
@@ -63,13 +66,13 @@ pub(crate) struct PublicItems {
 /// [`Error::Schema`] if no type holds both.
 pub(crate) fn with_public(released: &RecordBatch, public: &PublicItems) -> Result<RecordBatch> {
     const FAILED: Error = Error::Internal("public items do not fit beside the released ones");
-    let PublicItems { items: public, numbers } = public;
+    let PublicItems { items: public, given, numbers } = public;
     let rows = released.num_rows() + public.num_rows();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (at, field) in released.schema().fields().iter().enumerate() {
         let ours = released.column(at);
         let column = match (public.columns().get(at), numbers) {
-            (Some(theirs), _) => joined(ours, theirs, field.name())?,
+            (Some(theirs), _) => joined(ours, (theirs, given.column(at)), field.name())?,
             (None, Some(numbers)) if [USERS_COLUMN, ROWS_COLUMN].contains(&field.name().as_str()) => {
                 concat(&[ours, &Int64Array::from(numbers.clone())]).map_err(|_| FAILED)?
             }
@@ -91,24 +94,37 @@ pub(crate) fn with_public(released: &RecordBatch, public: &PublicItems) -> Resul
     with_column(&items, PUBLIC_COLUMN, Arc::new(marks.collect::<BooleanArray>()))
 }
 
-/// Both columns in one. Where no type is declared, the released values and the list may have two types.
-fn joined(released: &ArrayRef, public: &ArrayRef, name: &str) -> Result<ArrayRef> {
+/// Both columns in one. Where no type is declared, a released value shows the kind of the data, and the public items join it.
+/// Without one they come out as they were `given`, since an unreleased row may have decided the kind.
+fn joined(released: &ArrayRef, (public, given): (&ArrayRef, &ArrayRef), name: &str) -> Result<ArrayRef> {
     let (ours, theirs) = (released.data_type(), public.data_type());
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    let both = |to: &DataType| {
-        let ours = cast_with_options(released, to, &options).ok()?;
-        let theirs = cast_with_options(public, to, &options).ok()?;
-        concat(&[&ours, &theirs]).ok()
+    let found = if !has_values(public) {
+        concat(&[released, &new_null_array(ours, public.len())]).ok()
+    } else if !has_values(released) {
+        concat(&[&new_null_array(given.data_type(), released.len()), given]).ok()
+    } else {
+        let both = |to| concat(&[&exactly(released, to)?, &exactly(public, to)?]).ok();
+        both(ours).or_else(|| both(theirs))
     };
-    if released.is_empty() {
-        return Ok(ArrayRef::clone(public));
-    }
-    let found =
-        if public.is_empty() || ours == theirs { both(ours) } else { both(ours).or_else(|| both(theirs)) };
     found.ok_or_else(|| Error::Schema {
         what: format!("no type holds both the released items and those of public_items= in column '{name}'"),
         fix: "give the data a declared type, for example as a table in place of pairs".into(),
     })
+}
+
+/// Whether a column has a value that is not null.
+pub(crate) fn has_values(column: &ArrayRef) -> bool {
+    column.logical_null_count() < column.len()
+}
+
+/// The same values in another type; `None` if it does not hold them all.
+pub(crate) fn exactly(column: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
+    let cast = |column: &ArrayRef, to: &DataType| {
+        cast_with_options(column, to, &CastOptions { safe: false, ..CastOptions::default() }).ok()
+    };
+    let there = cast(column, to)?;
+    let is_same = cast(&there, column.data_type()).is_none_or(|back| &back == column);
+    is_same.then_some(there)
 }
 
 /// Sorts freshly built columns of the released items by their own values (law 5), each with what is published beside it.
@@ -140,4 +156,41 @@ pub(crate) fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> 
     let columns = batch.columns().iter().cloned().chain([column]).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
         .map_err(|_| Error::Internal("the released columns do not fit together"))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{LargeStringArray, TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array};
+
+    use super::*;
+
+    fn texts(values: &[&str]) -> ArrayRef {
+        Arc::new(LargeStringArray::from(values.to_vec()))
+    }
+
+    fn numbers(values: &[i64]) -> ArrayRef {
+        Arc::new(Int64Array::from(values.to_vec()))
+    }
+
+    #[test]
+    fn public_items_join_released_values_and_otherwise_stay_as_they_were_given() {
+        let public = (&numbers(&[9, 10]), &texts(&["9", "10"]));
+        assert_eq!(&joined(&numbers(&[5]), public, "i").unwrap(), &numbers(&[5, 9, 10]));
+        assert_eq!(&joined(&numbers(&[]), public, "i").unwrap(), public.1);
+        let nothing = new_null_array(&DataType::LargeUtf8, 1);
+        assert_eq!(joined(&nothing, public, "i").unwrap().data_type(), &DataType::LargeUtf8);
+        let (typed, untyped) = (&numbers(&[]), &new_null_array(&DataType::Null, 0));
+        assert_eq!(&joined(&texts(&["a"]), (typed, untyped), "i").unwrap(), &texts(&["a"]));
+    }
+
+    #[test]
+    fn no_value_changes_in_the_common_type() {
+        let micros: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1]));
+        let nanos: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![1]));
+        let both: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![1_000, 1]));
+        assert_eq!(&joined(&micros, (&nanos, &nanos), "i").unwrap(), &both);
+        let large: ArrayRef = Arc::new(UInt64Array::from(vec![1 << 63]));
+        let refused = joined(&numbers(&[-1]), (&large, &large), "i").unwrap_err().to_string();
+        assert!(refused.contains("no type holds both the released items and those of public_items="));
+    }
 }

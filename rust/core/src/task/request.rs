@@ -1,7 +1,7 @@
 //! A request: one call apart from its data and its key, which says its task.
 
 use dpsel_exact::{Error, Result};
-use dpsel_rows::ingest::{Columns, Declared};
+use dpsel_rows::ingest::{Columns, DOMAIN, Declared};
 use serde::{Deserialize, Serialize};
 
 use super::calibration::{Calibrated, Enforced};
@@ -65,7 +65,7 @@ impl Request {
         match self {
             Self::Select(request) => request.check_lists(types),
             Self::TopK(TopKRequest { listed: Some(list), columns: Some(columns), .. }) => {
-                list.in_types_of(types, columns).map(drop)
+                list.in_types_of(types, columns, DOMAIN).map(drop)
             }
             Self::Count(_) | Self::TopK(_) => Ok(()),
         }

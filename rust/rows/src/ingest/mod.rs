@@ -29,15 +29,16 @@ pub mod testing;
 mod tests;
 mod utf8;
 
+pub use columns::are_of_one_kind;
 pub use encode::{Codes, OwnCodes, Sink};
 pub use files::{FolderValues, RowFilter, WholeFile, csv_field};
 pub use items::{Code, ItemCode, ItemSchema, Key, KeyStore, Payload, Side, UserCode, sorted};
 pub(crate) use items::{with_parts, with_rows};
-pub use layout::ColumnLayout;
+pub use layout::{ColumnLayout, ListedTypes};
 pub use names::{Columns, LEVEL_COLUMN, LONGEST_NGRAM, Levels, MOST_LEVELS, NGrams, Unit, UserColumns};
 pub use open::{
     Declared, OpenSource, again, check_files, check_names, check_schema, filter_rows, item_schema, layout,
     named_files, whole_files,
 };
-pub use public::{ListedTypes, Members, Prior, PublicList};
+pub use public::{DOMAIN, Members, Prior, PublicList};
 pub use source::{Dialect, FileFormat, Source};

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use arrow_array::RecordBatch;
 use dpsel_exact::random::{CodedWords, Digest};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{self, Contributions, ItemCode};
@@ -49,8 +50,7 @@ pub fn release_counts(
     counting.make(&rows, forget)?;
     drop(rows);
     let state = counting.state;
-    let known = state.kept.items.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
-    let items = layout.item_schema()?.decode(known, keys.secret)?;
+    let items = items_of(&layout, &state, keys)?;
     let numbers: Vec<i64> = state.kept.items.iter().map(|item| plan.number(&item.noisy)).collect();
     let numbers = Some(Numbers::of_users(&numbers));
     let items = publish_columns(&items, Beside { numbers, ..Beside::default() })?;
@@ -69,9 +69,8 @@ fn with_named(
 ) -> Result<ColumnLayout> {
     let mut layout = ColumnLayout::from_text(&state.types, columns)?;
     if let Some(list) = named {
-        layout = list.complete(layout, columns)?;
+        layout = name(state, list, (layout, columns), keys)?;
         state.types = layout.to_text()?;
-        name(state, list, (&layout, columns), keys)?;
     }
     if state.kept.items.is_empty() {
         return Err(Error::Incompatible {
@@ -82,14 +81,17 @@ fn with_named(
     Ok(layout)
 }
 
-/// Add the items of a list that were not named before, in the order of their digests.
+/// Add the items of a list that were not named before, in the order of their digests. They decide the types in which items
+/// come out if the table declares none.
 fn name(
     state: &mut CountsState,
     list: &PublicList,
-    (layout, columns): (&ColumnLayout, &Columns),
+    (layout, columns): (ColumnLayout, &Columns),
     keys: SeriesKeys<'_>,
-) -> Result<()> {
-    let source = list.named_in_types_of(layout, columns, ITEMS)?;
+) -> Result<ColumnLayout> {
+    // An empty list has no types of its own.
+    let layout = if list.is_empty() { layout } else { list.complete(layout, columns)? };
+    let (source, types) = list.in_types_of(&layout, columns, ITEMS)?;
     let control = Control::new(None, None);
     let read = contributions::read(source, &columns.of_list(), None, keys.secret, &control)?;
     let known: HashSet<Digest> = state.kept.items.iter().map(|item| item.digest).collect();
@@ -100,8 +102,18 @@ fn name(
     });
     let mut new: Vec<CountedItem> = new.filter(|item| !known.contains(&item.digest)).collect();
     new.sort_unstable_by_key(|item| item.digest);
+    let is_first = state.kept.items.is_empty();
     state.kept.items.extend(new);
-    Ok(())
+    let layout = if list.is_empty() { layout } else { layout.with_listed(&types, is_first, ITEMS)? };
+    items_of(&layout, state, keys).map_err(|_| ColumnLayout::no_common_type(ITEMS))?;
+    Ok(layout)
+}
+
+/// The public items, in the order of the state.
+fn items_of(layout: &ColumnLayout, state: &CountsState, keys: SeriesKeys<'_>) -> Result<RecordBatch> {
+    let known = state.kept.items.iter().map(|item| Key { digest: item.digest, long: item.key.as_deref() });
+    let (schema, types) = layout.listed_schema()?;
+    types.restore(schema.decode(known, keys.secret)?)
 }
 
 /// A release on its way.

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{self, Contributions, ItemCode, Vocabulary};
-use dpsel_rows::ingest::{ColumnLayout, PublicList, sorted};
+use dpsel_rows::ingest::{ColumnLayout, ListedTypes, PublicList, sorted};
 use dpsel_rows::runtime::Control;
 
 use super::request::SelectRequest;
@@ -27,7 +27,7 @@ impl SelectRequest {
     pub(crate) fn check_lists(&self, data: &ColumnLayout) -> Result<()> {
         let lists = [(&self.excluded, EXCLUDE), (&self.public, PUBLIC)];
         for (list, name) in lists.into_iter().filter_map(|(list, name)| Some((list.as_ref()?, name))) {
-            list.named_in_types_of(data, &self.columns, name)?;
+            list.in_types_of(data, &self.columns, name)?;
         }
         self.prior.as_ref().map_or(Ok(()), |prior| prior.check(&self.columns, data))
     }
@@ -40,7 +40,8 @@ pub struct PublicLists {
     removed: HashSet<Digest>,
     /// Those that never come out. In a tree no node below one of them does.
     excluded: HashSet<Digest>,
-    public: Option<Contributions>,
+    /// Those that come out in any case, and the types in which they were given.
+    public: Option<(Contributions, ListedTypes)>,
 }
 
 impl PublicLists {
@@ -59,14 +60,15 @@ impl PublicLists {
         // Otherwise: nothing is excluded.
         let excluded = excluded.unwrap_or_default();
         let public = list(&request.public, request.public_items.is_some())?.map(|list| {
-            let source = list.named_in_types_of(data, columns, PUBLIC)?;
+            let (source, types) = list.in_types_of(data, columns, PUBLIC)?;
             // A list is short, and no part of the progress.
-            contributions::read(source, &columns.of_list(), None, key, &Control::new(None, None))
+            let control = Control::new(None, None);
+            Ok::<_, Error>((contributions::read(source, &columns.of_list(), None, key, &control)?, types))
         });
         let public = public.transpose()?;
         let of_public: HashSet<Digest> = public
             .iter()
-            .flat_map(|list| held(list).map(|item| list.vocabulary.digests().get(item)))
+            .flat_map(|(list, _)| held(list).map(|item| list.vocabulary.digests().get(item)))
             .collect();
         if !excluded.is_disjoint(&of_public) {
             return Err(Error::Incompatible {
@@ -131,7 +133,7 @@ impl PublicLists {
     /// The items that come out in any case, in the order of [`PublicLists::counted`].
     #[must_use]
     pub fn public_digests(&self) -> Vec<Digest> {
-        let Some(list) = &self.public else { return Vec::new() };
+        let Some((list, _)) = &self.public else { return Vec::new() };
         let digests = list.vocabulary.digests();
         held(list).map(|item| digests.get(item)).collect()
     }
@@ -156,12 +158,12 @@ impl PublicLists {
     /// # Errors
     /// [`Error::Internal`] if they cannot be decoded.
     fn public(&self, numbers: Option<&[i64]>, key: &ReleaseKey) -> Result<Option<PublicItems>> {
-        let Some(list) = &self.public else { return Ok(None) };
+        let Some((list, types)) = &self.public else { return Ok(None) };
         let vocabulary: &Vocabulary = &list.vocabulary;
         let keys: Vec<_> = held(list).map(|item| vocabulary.key(item)).collect();
         let (items, order) = sorted(&vocabulary.schema().decode(keys.into_iter(), key)?)?;
         let numbers = numbers.map(|numbers| order.iter().map(|at| numbers[*at as usize]).collect());
-        Ok(Some(PublicItems { items, numbers }))
+        Ok(Some(PublicItems { given: types.restore(items.clone())?, items, numbers }))
     }
 }
 

@@ -7,7 +7,7 @@ use arrow_array::{Int64Array, RecordBatch, UInt32Array};
 use dpsel_exact::random::{Digest, ReleaseKey};
 use dpsel_exact::{Error, Result};
 use dpsel_rows::contributions::{self, Contributions, RowOrder, Totals};
-use dpsel_rows::ingest::{Columns, ListedTypes, OpenSource, Source, sorted};
+use dpsel_rows::ingest::{Columns, DOMAIN, ListedTypes, OpenSource, Source, sorted};
 use dpsel_rows::runtime::{Control, PHASES};
 
 use super::draw::{check_size, draw};
@@ -55,7 +55,7 @@ pub(crate) fn top_k_on(
     control.plan(PHASES + discovery.map_or(0, |discovery| discovery.rounds.len()), 0);
     let again = engine.again(&source)?;
     let opened = OpenSource::open(source, columns, control)?;
-    let list = request.listed.as_deref().map(|list| list.in_types_of(opened.layout(), columns));
+    let list = request.listed.as_deref().map(|list| list.in_types_of(opened.layout(), columns, DOMAIN));
     let listed = list.transpose()?.map(|(list, types)| Ok((read_list(list, columns, key, control)?, types)));
     let steps = TopKOfRows::new(asked.clone(), listed.transpose()?)?;
     let plan = Plan {

@@ -36,6 +36,12 @@ pub(in crate::ingest) fn key_kind(data_type: &DataType) -> Option<KeyKind> {
     })
 }
 
+/// Whether the values of both types make keys of one kind.
+#[must_use]
+pub fn are_of_one_kind(one: &DataType, other: &DataType) -> bool {
+    key_kind(one) == key_kind(other)
+}
+
 /// The names of the extension types for JSON and UUIDs.
 pub(in crate::ingest) const JSON: &str = "arrow.json";
 pub(in crate::ingest) const UUID: &str = "arrow.uuid";

@@ -13,6 +13,7 @@ mod nulls;
 pub(super) use bytes::{ByteColumn, PackedBytes};
 pub(super) use dictionaries::{decode_runs, dictionary_keys, plain_values};
 pub(super) use flat::{Flat, IntegerValues, Values};
+pub use kinds::are_of_one_kind;
 pub(super) use kinds::{
     DAY_MILLISECONDS, JSON, UUID, element, element_key_type, element_type, key_kind, key_type, scale,
     unsupported, unsupported_type, value_type,

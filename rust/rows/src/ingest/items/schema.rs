@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, UInt32Array, new_empty_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use dpsel_exact::Result;
 use dpsel_exact::numeric::widths::codes;
@@ -88,10 +88,16 @@ impl ItemSchema {
     pub fn decode_integers(&self, values: &[i128]) -> Result<RecordBatch> {
         let [field] = self.schema.fields().as_ref() else { return Err(CORRUPT) };
         let column = from_integers(field.data_type(), values.iter().map(|value| Some(*value)))?;
-        inferred_types::infer_types(
-            with_rows(self.arrow_schema(), vec![column], values.len())?,
-            &self.inferred_types,
-        )
+        let items = with_rows(self.arrow_schema(), vec![column], values.len())?;
+        let items = inferred_types::infer_types(items, &self.inferred_types)?;
+        match self.levels {
+            // Parts of a text have levels, so this is a column without a type, and without values.
+            Some(_) if values.is_empty() => {
+                with_last(&items, LEVEL_COLUMN, new_empty_array(&DataType::Int64))
+            }
+            Some(_) => Err(CORRUPT),
+            None => Ok(items),
+        }
     }
 
     /// Decode keys into freshly built columns (law 5), in the order given. `key` made their digests. A column has its declared type. If the
@@ -104,7 +110,7 @@ impl ItemSchema {
         if let Some(kind) = self.integer_kind() {
             let digests: Vec<Digest> = keys.map(|key| key.digest).collect();
             let values = digester.integers_of(kind, &digests).ok_or(CORRUPT)?;
-            return inferred_types::infer_types(self.decode_integers(&values)?, &self.inferred_types);
+            return self.decode_integers(&values);
         }
         let keys: Vec<Key<'a>> = keys.collect();
         let digests: Vec<Digest> = keys.iter().map(|key| key.digest).collect();

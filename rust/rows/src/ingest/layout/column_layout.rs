@@ -5,6 +5,7 @@ use dpsel_exact::random::KeyKind;
 use dpsel_exact::{Error, Result};
 
 use super::common_type::{same_family, widest};
+use super::listed_types::ListedTypes;
 use super::positions::Positions;
 use crate::ingest::columns::{element_key_type, element_type, key_type, unsupported, value_type};
 use crate::ingest::items::ItemSchema;
@@ -25,6 +26,8 @@ pub struct ColumnLayout {
     pub(super) items: Vec<KeyColumn>,
     /// For each item column, whether its source declares no type, so that the type was inferred from values.
     pub(super) undeclared: Vec<bool>,
+    /// For each item column, the types of the public items that were named so far. Empty if there are none.
+    pub(super) listed: ListedTypes,
     pub(super) ngrams: Option<NGrams>,
     pub(super) levels: Option<Levels>,
 }
@@ -50,7 +53,14 @@ impl ColumnLayout {
             .collect::<Result<_>>()?;
         let undeclared = vec![false; items.len()];
         Ok((
-            Self { users, items, undeclared, ngrams: columns.ngrams, levels: columns.levels.clone() },
+            Self {
+                users,
+                items,
+                undeclared,
+                listed: ListedTypes::default(),
+                ngrams: columns.ngrams,
+                levels: columns.levels.clone(),
+            },
             positions,
         ))
     }
@@ -122,6 +132,7 @@ impl ColumnLayout {
             users,
             items: items.collect::<Result<_>>()?,
             undeclared,
+            listed: self.listed,
             ngrams: self.ngrams,
             levels: self.levels,
         })

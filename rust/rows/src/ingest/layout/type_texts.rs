@@ -5,6 +5,7 @@ use dpsel_exact::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::column_layout::{ColumnLayout, KeyColumn};
+use super::listed_types::{ListedType, ListedTypes};
 use crate::ingest::columns::key_kind;
 use crate::ingest::names::Columns;
 
@@ -16,6 +17,9 @@ struct TypeTexts {
     users: Vec<(String, String)>,
     items: Vec<(String, String)>,
     undeclared: Vec<bool>,
+    /// The types in which public items come out, and in which they are held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    listed: Vec<Option<(String, String)>>,
 }
 
 impl ColumnLayout {
@@ -27,7 +31,9 @@ impl ColumnLayout {
         let text = |column: &KeyColumn| (column.name.clone(), column.data_type.to_string());
         let users = self.users.iter().map(text).collect();
         let items = self.items.iter().map(text).collect();
-        let kept = TypeTexts { users, items, undeclared: self.undeclared.clone() };
+        let texts = |listed: &ListedType| (listed.given.to_string(), listed.held.to_string());
+        let listed = self.listed.0.iter().map(|listed| listed.as_ref().map(texts)).collect();
+        let kept = TypeTexts { users, items, undeclared: self.undeclared.clone(), listed };
         serde_json::to_string(&kept).map_err(|_| Error::Internal("types of columns do not serialise"))
     }
 
@@ -36,18 +42,28 @@ impl ColumnLayout {
     /// # Errors
     /// [`Error::Internal`] if it is none.
     pub fn from_text(text: &str, columns: &Columns) -> Result<Self> {
-        let TypeTexts { users, items, undeclared } = serde_json::from_str(text).map_err(|_| DAMAGED)?;
-        let column = |(name, data_type): (String, String)| {
+        let TypeTexts { users, items, undeclared, listed } =
+            serde_json::from_str(text).map_err(|_| DAMAGED)?;
+        let known = |data_type: String| {
             let data_type: DataType = data_type.parse().map_err(|_| DAMAGED)?;
             let kind = key_kind(&data_type).ok_or(DAMAGED)?;
+            Ok((data_type, kind))
+        };
+        let column = |(name, data_type): (String, String)| {
+            let (data_type, kind) = known(data_type)?;
             Ok(KeyColumn { name, data_type, kind })
         };
         let users = users.into_iter().map(column).collect::<Result<_>>()?;
         let items: Vec<_> = items.into_iter().map(column).collect::<Result<_>>()?;
-        if items.len() != undeclared.len() {
+        let listed_type =
+            |(given, held): (String, String)| Ok(ListedType { given: known(given)?.0, held: known(held)?.0 });
+        let listed: Vec<_> =
+            listed.into_iter().map(|listed| listed.map(listed_type).transpose()).collect::<Result<_>>()?;
+        if items.len() != undeclared.len() || ![0, items.len()].contains(&listed.len()) {
             return Err(DAMAGED);
         }
-        Ok(Self { users, items, undeclared, ngrams: columns.ngrams, levels: columns.levels.clone() })
+        let (ngrams, levels) = (columns.ngrams, columns.levels.clone());
+        Ok(Self { users, items, undeclared, listed: ListedTypes(listed), ngrams, levels })
     }
 
     /// The layout for the rows of a release and of those before it: the wider type if the families agree.
@@ -106,6 +122,22 @@ mod tests {
             assert_eq!(again.items().collect::<Vec<_>>(), [("i", &data_type)]);
             assert!(text.contains(&serde_json::to_string(word).unwrap()), "{text}");
         }
+    }
+
+    #[test]
+    fn types_of_named_items_are_kept_and_older_states_have_none() {
+        let (given, held) = (DataType::LargeUtf8, DataType::Int64);
+        let mut named = layout(DataType::Int64);
+        assert!(!named.to_text().unwrap().contains("listed"));
+        named.listed = ListedTypes(vec![Some(ListedType { given, held })]);
+        let again = ColumnLayout::from_text(&named.to_text().unwrap(), &columns()).unwrap();
+        assert_eq!(again.listed.0, named.listed.0);
+        let later = layout(DataType::Int32).after(again).unwrap();
+        assert_eq!(later.listed.0, named.listed.0);
+        let old = r#"{"users":[["u","Int64"]],"items":[["i","Int64"]],"undeclared":[true]}"#;
+        assert!(ColumnLayout::from_text(old, &columns()).unwrap().listed.0.is_empty());
+        let two = old.replace("[true]}", r#"[true],"listed":[null,null]}"#);
+        assert!(ColumnLayout::from_text(&two, &columns()).is_err());
     }
 
     #[test]

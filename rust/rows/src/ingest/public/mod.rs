@@ -6,8 +6,8 @@
 //! The text `12` becomes the integer 12, and `012` is refused; the text `2024-01-31` becomes a date. An item that is
 //! neither of the column's kind nor text is refused, because a number may be written in many ways.
 //!
-//! The answer of a top-k has the declared types of the data. If the data declares no type, the types of its values
-//! depend on unreleased rows, so the items come back in the types in which they were listed ([`ListedTypes`]).
+//! Listed items come back in the declared types of the data. If the data declares no type, the types of its values
+//! depend on unreleased rows, so the items come back in the types in which they were listed (`ListedTypes`).
 
 mod cast;
 mod kind_names;
@@ -19,6 +19,6 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub use list::{ListedTypes, PublicList};
+pub use list::{DOMAIN, PublicList};
 pub use members::Members;
 pub use prior::Prior;

@@ -35,10 +35,11 @@ impl Target {
         let mut targets: Vec<Self> = data
             .items()
             .zip(data.undeclared())
-            .map(|((item, data_type), undeclared)| Self {
-                item: item.into(),
-                data_type: data_type.clone(),
-                undeclared,
+            .map(|((item, data_type), undeclared)| {
+                // N-grams are texts, also of a column without a type.
+                let is_text = data.ngrams().is_some() && *data_type == DataType::Null;
+                let data_type = if is_text { DataType::LargeUtf8 } else { data_type.clone() };
+                Self { item: item.into(), data_type, undeclared }
             })
             .collect();
         for (place, target) in targets.iter_mut().enumerate() {
