@@ -56,6 +56,7 @@ def test_the_statistic_undoes_the_decoding() -> None:
     assert told == pytest.approx(math.fsum(a * b for a, b in zip(moved, noisy, strict=True)))
 
 
+@pytest.mark.long("makes thousands of noisy numbers")
 def test_a_series_of_numbers_is_audited_with_its_own_parameters(tmp_path) -> None:
     with pytest.warns(WeakGuaranteeWarning):
         series = dpsel.CountSeries.create(
