@@ -174,7 +174,8 @@ def _refuse_repeats(args: Sequence[str]) -> None:
     if name is None:
         return
     command = commands[name]
-    parser = command.make_parser(click.Context(command, info_name=name))
+    context = click.Context(command, info_name=f"{PROGRAM} {name}")
+    parser = command.make_parser(context)
     try:
         _, _, given = parser.parse_args(list(args[1 + name.count(" ") :]))
     except click.UsageError:
@@ -183,7 +184,7 @@ def _refuse_repeats(args: Sequence[str]) -> None:
         takes_one = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
         if takes_one and given.count(option) > 1:
             message = f"{option.opts[-1]} is given twice and takes one value; give it once"
-            raise click.UsageError(message)
+            raise click.UsageError(message, context)
 
 
 @contextmanager

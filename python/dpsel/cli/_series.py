@@ -142,8 +142,8 @@ def show_release(
 
 
 _FORGOTTEN = (
-    "{:,} users are forgotten, if these are their names: whether any table has them is not looked up. In a "
-    "column of bytes that are no text, name it by --binary"
+    "{:,} forgotten, if these are names of users: whether any table has them is not looked up. Name a column "
+    "of bytes that are no text by --binary"
 )
 
 
