@@ -32,6 +32,8 @@ def test_everything_that_ships_stands_and_the_control_falls() -> None:
         *NAMES,
         "quantile",
         "greedy-frequency-published",
+        "series",
+        "count-series",
     }
     assert [finding.refuted for finding in report.findings if finding.control] == [True]
 

@@ -40,9 +40,9 @@ def released(data, key=KEY, mechanism=CHOICE, privacy=PRIVACY, limit: int = 3, *
     )
 
 
-def long_lists(users: int, items: int) -> st.SearchStrategy:
-    """Rows of users with longer lists than a look sees."""
-    lists = st.sets(st.integers(0, items + 9), min_size=items - 5)
+def long_lists(users: int) -> st.SearchStrategy:
+    """Rows of users with longer lists than a look sees: by one item, up to three times as long."""
+    lists = st.sets(st.integers(0, 3 * filled.SEEN), min_size=filled.SEEN + 1)
     return st.lists(lists, max_size=users).map(
         lambda found: [(user, item) for user, kept in enumerate(found) for item in kept]
     )
@@ -60,8 +60,8 @@ def test_the_look_is_that_of_plain_python(data, key, limit, share) -> None:
     assert math.isclose(found["rest"]["epsilon"], expected.rest.epsilon)
 
 
-@pytest.mark.long("lists of forty items in plain Python")
-@given(data=long_lists(5, 40), key=KEYS, limit=st.sampled_from([1, 10, 30, 31, 45]))
+@pytest.mark.long("long lists in plain Python")
+@given(data=long_lists(5), key=KEYS, limit=st.sampled_from([1, 10, filled.SEEN, filled.SEEN + 1, 45]))
 def test_of_long_lists_it_sees_so_many_by_their_priorities(data, key, limit) -> None:
     """They are no longer than the limit, or than three times that, which the other mechanism keeps."""
     choice = dpsel.MatchingOr(dpsel.Steered(rounds=3, reach=3), share=0.3)
@@ -112,7 +112,7 @@ def test_one_user_changes_the_score_by_what_its_noise_is_for(tables, key, limit,
     assert -held_by(items) <= after - before <= filled.MOST_FILLED
 
 
-@given(data=long_lists(7, 40), added=st.sets(st.integers(0, 60)), key=KEYS, limit=st.integers(1, 50))
+@given(data=long_lists(7), added=st.sets(st.integers(0, 60)), key=KEYS, limit=st.integers(1, 50))
 def test_so_does_one_user_of_a_list_of_any_length(data, added, key, limit) -> None:
     before, after = (
         report_of(released(each, key, limit=limit))["look"]["score"]
