@@ -78,7 +78,7 @@ def test_larger_tables(lines, bound) -> None:
 
 @pytest.mark.parametrize("seed", [2, 6])
 def test_with_weights_only_items_that_have_some_come_out(seed) -> None:
-    """With so large a delta, an item inside released ones may have no chance. Without weights it comes out, too."""
+    """With this delta, an item inside released ones may have no chance. Without weights it comes out."""
     rows, lines = random_texts(seed, users=20), descent.NGrams(1, 3)
     privacy, mechanism = dpsel.ApproxDP(epsilon=1.0, delta=0.4), dpsel.Steered(rounds=6)
     arguments = {"privacy": privacy, "max_items_per_user": 9, "mechanism": mechanism, "ngrams": (1, 3)}

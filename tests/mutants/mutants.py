@@ -152,7 +152,7 @@ MUTANTS = [
         "rows that go to the disk are lost beyond the first of each item",
         IN_ENGINES + "disk/engine.rs",
         "(source.layout().item_schema()?, plan.read_order())",
-        "(source.layout().item_schema()?, RowOrder::Any)",
+        "(source.layout().item_schema()?, dpsel_rows::contributions::RowOrder::Any)",
         ("cargo:disk",),
     ),
     Mutant(
