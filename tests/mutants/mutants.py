@@ -3809,7 +3809,7 @@ MUTANTS = [
         "python/dpsel/_filter/_files.py",
         "        if given.delimiter is None and told_by(target) != told_by(files[0]):",
         "        if given.delimiter is None and told_by(target) != told_by(target):",
-        ("tests/properties/test_csv_round_trip.py",),
+        ("tests/unit/test_filter.py",),
     ),
     Mutant(
         "a ledger is made where its lines cannot be shown",

@@ -445,6 +445,17 @@ def test_a_file_is_not_written_over_itself_or_in_another_format(drinks, tmp_path
         drinks.filter_file(tmp_path / "none.csv", tmp_path / "out.csv")
 
 
+def test_a_file_is_not_written_where_its_name_tells_another_delimiter(drinks, tmp_path) -> None:
+    """It would be read back with the other one."""
+    source, target = tmp_path / "in.csv", tmp_path / "out.tsv"
+    source.write_text("item,n\ntea,1\n")
+    with pytest.raises(FileError, match="its name tells another delimiter"):
+        drinks.filter_file(source, target, file_format=dpsel.Csv())
+    assert not target.exists()
+    drinks.filter_file(source, target, file_format=dpsel.Csv(delimiter=","))
+    assert target.read_text() == source.read_text()
+
+
 def split(folder, extension):
     """The table in two files of a folder."""
     rows = list(zip(TABLE["item"], TABLE["n"], strict=True))
