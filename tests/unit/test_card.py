@@ -273,7 +273,7 @@ def by_users(most: int, **options: object) -> object:
 
 
 DRAWN = {
-    "users": lambda: by_users(40, counts=0.5),
+    "users": lambda: by_users(40, counts=0.5, mechanism=dpsel.Steered()),
     "rows": lambda: by_users(9, counts=dpsel.Counts(0.5, count="rows", max_rows_per_item=3)),
     "both": lambda: by_users(9, counts=0.3, with_weights=True, mechanism=dpsel.Steered()),
     "nothing": lambda: release(counts=0.3, exclude=["tea", "milk"]),
