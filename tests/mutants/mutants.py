@@ -3805,6 +3805,13 @@ MUTANTS = [
         ("tests/unit/test_filter.py",),
     ),
     Mutant(
+        "an allocator for which the thread that imports never ends",
+        "rust/python/Cargo.toml",
+        "mimalloc.workspace = true",
+        'mimalloc = { version = "0.1", default-features = false, features = ["local_dynamic_tls"] }',
+        ("tests/robustness/test_imports.py",),
+    ),
+    Mutant(
         "a name that tells another delimiter is written",
         "python/dpsel/_filter/_files.py",
         "        if given.delimiter is None and told_by(target) != told_by(files[0]):",

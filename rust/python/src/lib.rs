@@ -39,7 +39,8 @@ mod validate;
 mod values;
 
 /// Decoding allocates and frees buffers of about a megabyte all the time. The system's allocators give such memory back
-/// to the kernel and fetch it anew, which costs up to a fifth of the time (`docs/decisions/0005-allocator.md`).
+/// to the kernel and fetch it anew, which costs up to a fifth of the time. Version 3 of the library crashes where the thread
+/// that imported the module has ended (`docs/decisions/0005-allocator.md`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
