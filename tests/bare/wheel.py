@@ -22,7 +22,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The wheel for Linux on x86-64 has 8.1 million bytes.
+#: The wheel for Linux on x86-64 has 9.7 million bytes.
 BUDGET = 10_000_000
 #: From a wheel to the first release: an environment, the installation, the command.
 SECONDS = 10
